@@ -32,13 +32,14 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.arbiter import _declared, drawn, entries  # noqa: E402
+from tests.running import session  # noqa: E402
+
 import onereshape as orx  # noqa: E402
 from onereshape.ground.errors import FixError  # noqa: E402
 from onereshape.terms import hashing  # noqa: E402
 from onereshape.terms.proof import Proof  # noqa: E402
 from onereshape.terms.prove import prove_batch  # noqa: E402
-from tests.arbiter import _declared, drawn, entries  # noqa: E402
-from tests.running import session  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 SEED = 20240

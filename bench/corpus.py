@@ -21,11 +21,12 @@ import onnx_ir as ir
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.arbiter import Entry, entries, verdict  # noqa: E402
+
 import onereshape as orx  # noqa: E402
-from onereshape.ground.errors import FixError  # noqa: E402
 from bench import openvino_corpus  # noqa: E402
 from bench.sizes import table  # noqa: E402
-from tests.arbiter import Entry, entries, verdict  # noqa: E402
+from onereshape.ground.errors import FixError  # noqa: E402
 
 
 def answer(entry: Entry, said: Counter[str]) -> tuple[str, str]:

@@ -34,8 +34,9 @@ from onnx.tools import update_model_dims
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-import onereshape as orx  # noqa: E402
 from tests.arbiter import Entry, entries, verdict  # noqa: E402
+
+import onereshape as orx  # noqa: E402
 
 Heuristic = Callable[[onnx.ModelProto, Entry], onnx.ModelProto]
 

@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Any
 
 import openvino
+from tests.arbiter import Entry, entries
 
 from bench.released import OURS, Child, complaint, run
-from tests.arbiter import Entry, entries
 
 ROOT = Path(__file__).resolve().parent.parent
 JUDGE = ROOT / "bench" / "openvino_judge.py"

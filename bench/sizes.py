@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import onnx_ir as ir
+from tests.repair.sizes_arbiter import Exports, exports_of, sizes_verdict
 
 import onereshape as orx
 from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.plan import like_plan
-from tests.repair.sizes_arbiter import Exports, exports_of, sizes_verdict
 
 _TIMES = 3
 """How often each is timed; the least counts."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+
 from tests.running import session
 
 Array = np.ndarray[Any, Any]

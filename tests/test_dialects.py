@@ -12,18 +12,18 @@ from types import ModuleType
 from typing import Any, cast
 
 import pytest
-from tests.sources import tree
 
 import onereshape as orx
-from onereshape.rule import specs
 from onereshape.backends.convert.files import check_output
-from onereshape.ground.dtypes import ELEMENT_TYPES, ElementType
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats import model as models, model_formats
 from onereshape.formats.model import Model
-from onereshape.formats.refusals import unreadable
 from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
+from onereshape.formats.refusals import unreadable
+from onereshape.ground.dtypes import ELEMENT_TYPES, ElementType
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.rule import specs
 from onereshape.rule.specs import DIALECTS, SPECS
+from tests.sources import tree
 
 SOURCE = Path(__file__).parent.parent / "src" / "onereshape"
 HOMES = ("rule/specs.py", "ground/dtypes.py", "formats/", "backends/conformance/")

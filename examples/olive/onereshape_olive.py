@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import onereshape
 from olive.hardware import AcceleratorSpec
 from olive.model import ONNXModelHandler
 from olive.model.utils import resolve_onnx_path
 from olive.passes import Pass
 from olive.passes.onnx.common import get_external_data_config, ir_model_to_olive_model
 from olive.passes.pass_config import BasePassConfig, PassConfigParam
+
+import onereshape
 
 
 class OnereshapeFreeBatch(Pass):

@@ -28,23 +28,23 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onereshape.ground.errors import FixError, FormatError, ReshapeError, TranslateError
+    from onereshape.arrays.operator import Reshape, reshape
+    from onereshape.backends.translation import translate
+    from onereshape.checks.check import check
+    from onereshape.checks.findings.finding import Finding
+    from onereshape.checks.reports import report
+    from onereshape.checks.show import show
     from onereshape.formats.model import Model, load, save
-    from onereshape.rule.inference import infer
+    from onereshape.graphs.edit import Change
+    from onereshape.ground.errors import FixError, FormatError, ReshapeError, TranslateError
     from onereshape.prove.certificate import Certificate
     from onereshape.prove.certify import certify
-    from onereshape.checks.check import check
-    from onereshape.graphs.edit import Change
-    from onereshape.checks.findings.finding import Finding
     from onereshape.repair.fix import fix
-    from onereshape.checks.show import show
     from onereshape.repair.step import Fixed
-    from onereshape.arrays.operator import Reshape, reshape
-    from onereshape.checks.reports import report
+    from onereshape.rule.inference import infer
     from onereshape.rule.semantics import resolve
     from onereshape.rule.shape import Shape
     from onereshape.rule.specs import spec
-    from onereshape.backends.translation import translate
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,1 @@
-from onereshape.backends.shape_rule import (
-    ReshapeRule as ReshapeRule,
-    infer_model as infer_model,
-    register as register,
-)
+from onereshape.backends.shape_rule import ReshapeRule as ReshapeRule, infer_model as infer_model, register as register

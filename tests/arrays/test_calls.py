@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import onereshape as orx
-from onereshape.arrays import operator
-from onereshape.arrays import _calls, calls
+from onereshape.arrays import _calls, calls, operator
 from onereshape.rule.specs import SPECS, Spec
 from tests.budget import part
 from tests.laws.definition import DATA, TARGETS

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from onereshape.arrays.blocks import at
-from onereshape.arrays.chunk_choice import Plan, chunks_before, divided, plan, plan_given, within
-from onereshape.arrays.chunking import Chunks, Dims, boxes, count, is_contiguous, largest, parts, strides
+from onereshape.arrays.chunk_choice import ChunkPlan, chunks_before, divided, plan, plan_given, within
+from onereshape.arrays.chunking import Chunks, boxes, count, is_contiguous, largest, parts, strides
+from onereshape.ground.integers import Dims
 from tests import budget
 from tests.strategies import Array, chunked, factored
 
@@ -44,7 +44,7 @@ def cut(array: Array, chunks: Chunks, index: Dims) -> Array:
     return found
 
 
-def carried_out(found: Plan, data: Array, chunks: Chunks, output: Dims) -> int:
+def carried_out(found: ChunkPlan, data: Array, chunks: Chunks, output: Dims) -> int:
     """Carries a plan out, one element after the other, checks the result, and counts the pieces."""
     result = np.full(output, -1)
     pieces = 0

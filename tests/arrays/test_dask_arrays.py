@@ -16,12 +16,12 @@ import pytest
 from dask.base import tokenize
 from dask.callbacks import Callback
 from dask.delayed import delayed
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import onereshape as orx
 from onereshape.arrays.blocks import Take
-from onereshape.arrays.chunking import Chunks, Dims, Place
+from onereshape.arrays.chunking import BlockPlace, Chunks
+from onereshape.ground.integers import Dims
 from onereshape.rule.specs import SPECS
 from tests.strategies import Array, chunked, factored, worded
 
@@ -206,7 +206,7 @@ class TestKnownTroubles:
 
 def test_a_small_slice_does_not_keep_its_block_in_memory() -> None:
     block = np.arange(100).reshape(10, 10)
-    place = Place(((0, 10), (0, 10)), (10, 10), ((2, 4), (0, 10)))
+    place = BlockPlace(((0, 10), (0, 10)), (10, 10), ((2, 4), (0, 10)))
     (taken,) = Take((10, 10), ((place,),))(block)
 
     assert taken.tolist() == block[2:4].tolist()

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from onereshape.arrays import cuda_copy
-from onereshape.arrays.gpu_boxes import BY_RULE, OTHERS, Way, boxes_of, ways_of
+from onereshape.arrays.gpu_boxes import BY_RULE, OTHERS, Cutting, boxes_of, ways_of
 from onereshape.arrays.gpu_plans import STEPS, Boxes
 from onereshape.arrays.view_or_copy import CopyPlan, c_strides, copy_plan
 from tests.arrays.copying import Array, random_array
@@ -116,7 +116,7 @@ def test_boxes_cover_every_unit_and_move_it_to_its_place() -> None:
     """What a unit of a run in a box holds is where the source has it, wherever boxes overlap."""
     cut = 0
     for seed, plan, alignment, room in plans():
-        boxes = boxes_of(plan, alignment, Way(room, 0, True if seed % 5 == 0 else None, seed % 2 == 1))
+        boxes = boxes_of(plan, alignment, Cutting(room, 0, True if seed % 5 == 0 else None, seed % 2 == 1))
         if boxes is None:
             assert plan.dims == (1,) or seed % 5 == 0, seed
             continue
@@ -171,7 +171,7 @@ def _places(plan: CopyPlan, unit: int) -> list[int]:
 
 def test_division_by_multiplication_is_exact() -> None:
     for seed, plan, alignment, room in plans():
-        boxes = boxes_of(plan, alignment, Way(room))
+        boxes = boxes_of(plan, alignment, Cutting(room))
         for step in [] if boxes is None else read(boxes).steps:
             for number in (0, 1, step.size - 1, step.size, 7 * step.size - 1, 2**31 - 1, 2**31 - step.size):
                 assert number * step.multiplier >> step.shift == number // step.size, seed
@@ -246,7 +246,7 @@ def test_shapes_are_numbers_of_one_kernel() -> None:
     kernels = {
         (boxes.unit, boxes.grain)
         for _, plan, alignment, room in plans()
-        if (boxes := boxes_of(plan, alignment, Way(room)))
+        if (boxes := boxes_of(plan, alignment, Cutting(room)))
     }
 
     assert kernels <= {(unit, grain) for unit in (1, 2, 4, 8, 16) for grain in (4, 8, 16)}
@@ -284,7 +284,7 @@ def test_reads_begin_with_a_line_where_lines_count() -> None:
     begins = {
         lined: read(boxes).numbers[26]
         for lined in (False, True)
-        if (boxes := boxes_of(plan, 32, Way(squares=False, lined=lined)))
+        if (boxes := boxes_of(plan, 32, Cutting(squares=False, lined=lined)))
     }
 
     assert begins == {False: 31, True: 127}
@@ -328,7 +328,7 @@ def test_the_kernel_copies_what_numpy_copies(tmp_path: Path) -> None:
         plan = copy_plan(data.shape, data.strides, data.itemsize)
         low = data.__array_interface__["data"][0] | 32
         sizes = random.choice((2048, 4096, 16384)), random.choice((32, 64, 128))
-        way = Way(*sizes, True if seed % 4 % 3 == 0 else None, lined=seed % 5 > 2, flat=seed % 4 == 1)
+        way = Cutting(*sizes, True if seed % 4 % 3 == 0 else None, lined=seed % 5 > 2, flat=seed % 4 == 1)
         boxes = boxes_of(plan, low & -low, way)
         if boxes is not None:
             drawn.append((data, boxes))

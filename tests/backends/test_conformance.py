@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 import onereshape as orx
-from onereshape.cli import conform
 from onereshape.backends.conformance import openvino_engines
 from onereshape.backends.conformance.case_table import CASES, Case, question, says
 from onereshape.backends.conformance.engines import ENGINES, Engine
 from onereshape.backends.conformance.page import as_markdown
-from onereshape.backends.conformance.questions import Answer, Question
+from onereshape.backends.conformance.questions import Answer, EngineQuestion
 from onereshape.backends.conformance.reasons import REASONS, reason
 from onereshape.backends.conformance.record import read_record, shipped, to_ship, write_record
 from onereshape.backends.conformance.report import COUNTS, as_text
 from onereshape.backends.conformance.result import Column, Result, rows_of, run
+from onereshape.cli import conform
 
 ROOT = Path(__file__).parent.parent.parent
 RECORD = (ROOT / "docs" / "conformance.json").read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ class TestCases:
             for engine in ENGINES:
                 for zero in case.zeros:
                     put = engine.question(case, zero)
-                    assert put is None or Question.from_json(json.loads(json.dumps(put.to_json()))) == put
+                    assert put is None or EngineQuestion.from_json(json.loads(json.dumps(put.to_json()))) == put
 
     def test_data_that_nobody_can_hold_is_only_inferred(self) -> None:
         names = {engine.name for engine in ENGINES if engine.question(Case("", (2**53 + 1,), (3, -1)), "literal")}
@@ -180,7 +180,7 @@ class TestEngines:
     @pytest.mark.parametrize("engine", ["cpu", "cpu_constant", "cpu_static"])
     def test_what_is_moved_is_not_rounded(self, engine: str) -> None:
         """On Arm the plugin of OpenVINO calculates in f16 if nobody objects; that has no 2049."""
-        put = Question((4100,), (2, -1), "openvino", {"special_zero": True})
+        put = EngineQuestion((4100,), (2, -1), "openvino", {"special_zero": True})
         found = getattr(openvino_engines, engine)(put)
 
         assert found.dims == (2, 2050)

@@ -14,9 +14,9 @@ import pytest
 from onnx import checker, helper
 
 import onereshape
-from onereshape.ground.errors import ReshapeError, TranslateError
 from onereshape.formats.model import load, refreshed
 from onereshape.formats.model_data import ReshapeNode
+from onereshape.ground.errors import ReshapeError, TranslateError
 from tests.backends.converting import (
     UNKNOWN,
     Captured,

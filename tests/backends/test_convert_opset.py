@@ -10,7 +10,7 @@ import pytest
 from onnx import checker, numpy_helper
 
 import onereshape
-from onereshape.backends.convert.opset import Changed, _Work
+from onereshape.backends.convert.opset import Changed, _OpsetWork
 from onereshape.backends.convert.unchanged import schema, unchanged
 from tests.backends.converting import Captured, here, onnx_source, refused, run_onnx, said
 from tests.models import external, model, write
@@ -95,14 +95,14 @@ class TestOpset:
 
     def test_another_computation_is_refused(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         """Planted: a product in place of a sum, which no node is compared for."""
-        rewrite = _Work.rewrite
+        rewrite = _OpsetWork.rewrite
 
-        def planted(work: _Work, changed: Changed) -> None:
+        def planted(work: _OpsetWork, changed: Changed) -> None:
             rewrite(work, changed)
             for node in work.model.ir.graph:
                 node.op_type = "Mul" if node.op_type == "Add" else node.op_type
 
-        monkeypatch.setattr(_Work, "rewrite", planted)
+        monkeypatch.setattr(_OpsetWork, "rewrite", planted)
         _, why = refused(capsys, network(), "--to", "onnx-14", "-o", "o.onnx")
 
         assert "in opset 14 it is another computation: output 'y' is another expression at N = 2" in why

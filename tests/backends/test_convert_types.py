@@ -11,10 +11,10 @@ import onnx
 import pytest
 from onnx import TensorProto, checker
 
-from onereshape.ground import dtypes
 from onereshape.backends.convert.extract import extract
 from onereshape.backends.convert.inferred import completed
 from onereshape.formats.model import load
+from onereshape.ground import dtypes
 from tests.backends.converting import Captured, here, refused, run_onednn, run_onnx, run_openvino, said
 from tests.engines.onednn_engines import UNSUPPORTED, RefusedError, takes
 from tests.models import model, write

@@ -18,9 +18,9 @@ from onereshape.backends.conformance.onednn_library import LogicalTensor, librar
 from onereshape.backends.convert.extract import extract
 from onereshape.backends.convert.files import write
 from onereshape.backends.convert.whole import whole
-from onereshape.ground.dtypes import named
 from onereshape.formats.model import load
 from onereshape.formats.onednn.onednn_plans import _VERSION
+from onereshape.ground.dtypes import named
 from tests.backends.converting import here, onnx_source
 from tests.engines.answers import Array, Dims
 from tests.engines.onednn_engines import RefusedError, built, call, dumping, onednn_survives, run_graph, takes

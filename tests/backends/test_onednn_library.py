@@ -11,7 +11,7 @@ import pytest
 
 from onereshape.backends.conformance import onednn_library
 from onereshape.backends.conformance.elf import NotReadable
-from onereshape.backends.conformance.onednn_library import PLACES, Library, Place, StatusError, library
+from onereshape.backends.conformance.onednn_library import PLACES, Library, Loader, StatusError, library
 from onereshape.backends.conformance.questions import Missing
 
 
@@ -61,7 +61,7 @@ def test_a_mistake_of_ours_comes_out(looked: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("look", PLACES, ids=["exported", "inside torch"])
-def test_a_function_that_is_in_no_library(look: Place) -> None:
+def test_a_function_that_is_in_no_library(look: Loader) -> None:
     with pytest.raises((NotReadable, OSError), match=r"dnnl_no_such_function|libdnnl\.so\.3: cannot open"):
         look(("dnnl_no_such_function",))
 

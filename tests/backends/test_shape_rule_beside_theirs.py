@@ -14,8 +14,7 @@ import numpy as np
 import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from onereshape import ReshapeError, resolve
 from onereshape.shape_rule import ReshapeRule, infer_model, register

@@ -14,11 +14,11 @@ from typing import Any
 import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
-from tests.sources import tree
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference import _symbolic_shapes as symbolic
 
 from onereshape.backends import shape_rule
+from tests.sources import tree
 
 LIBRARY = f"onnx-shape-inference {version('onnx-shape-inference')}"
 HEAVY = ("sympy", "onnx_shape_inference")

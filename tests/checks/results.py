@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
+from onereshape.checks.findings.finding import Finding, Findings
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
-from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.graphs.edit import Change
-from onereshape.checks.findings.finding import Finding, Findings
+from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.repair.step import Fixed
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import spec

@@ -10,9 +10,9 @@ import onnx
 import pytest
 
 import onereshape as orx
-from onereshape.ground.errors import ReshapeError
 from onereshape.checks.check import check
 from onereshape.checks.findings.finding import CODES, Finding
+from onereshape.ground.errors import ReshapeError
 from tests.checking import HEADER, MODELS, proto, written
 from tests.models import model
 

@@ -11,10 +11,10 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.cli import main
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.checks.check import check
 from onereshape.checks.findings.finding import Finding
+from onereshape.cli import main
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.repair.fix import fix
 from tests.budget import part
 from tests.checking import MODELS, written

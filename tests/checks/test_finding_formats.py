@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import onereshape as orx
+from onereshape.checks.findings.finding import CODES, Finding
+from onereshape.checks.findings.formats import Report, as_github, as_json, as_sarif, as_text
 from onereshape.cli import main
 from onereshape.ground.errors import FormatError
-from onereshape.checks.findings.formats import Report, as_github, as_json, as_sarif, as_text
-from onereshape.checks.findings.finding import CODES, Finding
 from tests.checking import MODELS, written
 
 Captured = pytest.CaptureFixture[str]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import onereshape as orx
+from onereshape.checks.findings.next_step import NextStep, quoted
 from onereshape.formats.model import Model
 from onereshape.formats.typed import path_word
-from onereshape.checks.findings.next_step import NextStep, quoted
 from onereshape.ground.text import printable, shown
 from tests.checking import MODELS, proto, written
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 import onereshape as orx
-from onereshape.ground import notebook
 from onereshape.checks.findings.finding import Findings
 from onereshape.checks.show import ReshapeTable
+from onereshape.ground import notebook
 from onereshape.rule.shape import Shape
 from tests.checks.results import HOSTILE, NAMES, certificate, change, every, finding, fixed
 

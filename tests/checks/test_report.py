@@ -16,20 +16,20 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.cli import main
-from onereshape.ground.errors import ReshapeError
-from onereshape.formats.model import load
-from onereshape.repair.fix import fix
-from onereshape.graphs.request import given_model
 from onereshape.checks.reports import report
-from onereshape.checks.reports.svg import svg
 from onereshape.checks.reports.gathering import Asking, gathered
 from onereshape.checks.reports.layers import Item
-from onereshape.checks.reports.picture_layout import Placed, placed
 from onereshape.checks.reports.lettering import cells, cut
 from onereshape.checks.reports.neighbourhood import Neighbourhood
 from onereshape.checks.reports.picture import Box, Look, Picture, Wire
+from onereshape.checks.reports.picture_layout import Placed, placed
+from onereshape.checks.reports.svg import svg
 from onereshape.checks.reports.ways import Ways
+from onereshape.cli import main
+from onereshape.formats.model import load
+from onereshape.graphs.request import given_model
+from onereshape.ground.errors import ReshapeError
+from onereshape.repair.fix import fix
 from tests.checks import report_models
 from tests.commands import Captured, refused, said
 from tests.models import model

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 
 import onereshape as orx
 from onereshape.checks.findings.finding import Finding, Findings
-from onereshape.rule.shape import Shape
 from onereshape.ground.text import as_json, brief
+from onereshape.rule.shape import Shape
 from tests.checking import proto
 from tests.checks.results import HOSTILE, NAMES, STATUSES, certificate, change, every, finding, fixed, proof
 

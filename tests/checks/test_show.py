@@ -14,12 +14,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.ground.errors import ReshapeError
-from onereshape.formats.model import load
 from onereshape.checks.show import ReshapeTable, listed_dims, show
+from onereshape.formats.model import load
+from onereshape.ground.errors import ReshapeError
 from tests.checks import report_models
-from tests.commands import Captured, refused, said
 from tests.checks.report_models import text_model
+from tests.commands import Captured, refused, said
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bench.released_contradictions import OPEN, Said, asked, contradictions
 
 import onereshape as orx
-from bench.released_contradictions import OPEN, Said, asked, contradictions
 from onereshape.checks.check import RUNS
 from tests.checks.agreeing_models import MODELS, saved
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-import itertools
 
 INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
 Nodes = list[onnx.NodeProto]

@@ -51,7 +51,6 @@ from tests.cli.bomb_models import (
     wide,
 )
 
-
 ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
     "tower in a name": lambda: dims_named("9**9**9"),
     "all names": all_names,

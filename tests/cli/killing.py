@@ -32,12 +32,18 @@ import onnx
 import openvino
 
 from onereshape.cli import main as onereshape
-from onereshape.ground import atomic
 from onereshape.formats.model import load
+from onereshape.ground import atomic
 from onereshape.ground.temporary import temporary
 from tests.models import external, model
 
-SLOW = ("convert.opset", "convert.whole", "formats.openvino_plans", "models.fix", "conformance.page")
+SLOW = (
+    "backends.convert.opset",
+    "backends.convert.whole",
+    "formats.openvino.openvino_plans",
+    "repair.fix",
+    "backends.conformance.page",
+)
 """What takes long to import, once for all children."""
 CALLS = {"write", "fsync", "replace", "rename", "flock", "fchmod", "open", "unlink", "close", "flush", "seek", "mkdir"}
 """The names of the calls that are counted."""

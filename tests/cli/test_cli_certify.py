@@ -12,10 +12,9 @@ import pytest
 
 import onereshape as orx
 from onereshape.ground.errors import FixError, ReshapeError
-from tests.commands import Captured, ran
 from tests.checking import written
+from tests.commands import Captured, ran
 from tests.models import external, model
-
 
 FLAT = "g (float[{n}, 2, 3] x) => (float[{n}, 6] y) <int64[2] t = {{{t}}}> {{ y = Reshape(x, t) }}"
 

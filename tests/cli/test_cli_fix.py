@@ -9,10 +9,9 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.commands import Captured, ran
 from tests.checking import written
+from tests.commands import Captured, ran
 from tests.models import external, model
-
 
 BAKED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
 ABSORBED = "g (float[1, 2, 3] x) => (float[1, 6] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) }"

@@ -8,9 +8,8 @@ from pathlib import Path
 import openvino
 import pytest
 
-
-from onereshape.cli import main
 from onereshape.checks.show import show
+from onereshape.cli import main
 from tests.checking import written
 from tests.commands import Captured, refused, said
 from tests.openvino_models import flattened

@@ -12,8 +12,8 @@ import pytest
 from onereshape.cli import main
 from onereshape.cli.batch_axes import batch_axes, needs_model
 from onereshape.cli.typed import asked_dims
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
+from onereshape.ground.errors import ReshapeError
 from tests.checking import written
 from tests.commands import Captured, refused
 from tests.openvino_models import flattened

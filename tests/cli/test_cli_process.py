@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from onereshape.cli import main, run
-from tests.models import small, write
 from tests.commands import infer, process
+from tests.models import small, write
 
 
 class TestForeignTexts:

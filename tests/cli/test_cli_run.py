@@ -13,8 +13,8 @@ import pytest
 from onnx import numpy_helper
 
 from onereshape.cli import main, run
-from tests.formats.tensors import ONNX_TYPES, sample
 from tests.commands import Captured, refused, said
+from tests.formats.tensors import ONNX_TYPES, sample
 
 
 @pytest.mark.usefixtures("here")

@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 import onereshape as orx
-from onereshape.ground import atomic
 from onereshape.formats.onnx_weights import save_with_weights
+from onereshape.ground import atomic
 from tests.cli.killing import prepare
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onereshape import cli
-from onereshape.cli.commands import COMMANDS, module_of
 from onereshape.checks import check as check_module
+from onereshape.cli.commands import COMMANDS, module_of
 
 Captured = pytest.CaptureFixture[str]
 
@@ -66,7 +66,7 @@ def test_the_place_is_the_last_line_of_ours(monkeypatch: pytest.MonkeyPatch, cap
 
     monkeypatch.setattr(check_module, "given_model", given_model)
     assert cli.main(["check", "tests/data/corpus/hand_yolo_head.ts.onnx"]) == 2
-    assert capsys.readouterr().err.startswith("onereshape: KeyError at models/check.py:")
+    assert capsys.readouterr().err.startswith("onereshape: KeyError at checks/check.py:")
 
 
 @pytest.mark.parametrize("command", WORDS)

@@ -15,8 +15,8 @@ import onnx
 import pytest
 
 from onereshape.cli import main
-from tests.models import small
 from tests.formats.stored import folder_with_stores, held, stored  # noqa: F401 - a fixture
+from tests.models import small
 
 pytestmark = pytest.mark.usefixtures("here")
 ONERESHAPE = f"{sys.executable} -P -m onereshape"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-
 from hypothesis import given, strategies as st
 
 from onereshape.cli.typed import read_dims, read_shape
-from onereshape.rule.dims import Dim
 from onereshape.ground.errors import ReshapeError
+from onereshape.rule.dims import Dim
 from onereshape.rule.inference import infer
 from onereshape.rule.shape import Shape
 

@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.models import small
 from tests.formats.stored import stored
+from tests.models import small
 
 OTHERS = "numpy zarr numcodecs dask distributed ml_dtypes onnx onnx_ir onnxruntime openvino rich yaml packaging tornado"
 COMMANDS = {

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from tests.engines.answers import Answer, Ask, Dims, dims_of, elements, int64
 from tests import running
+from tests.engines.answers import Answer, Ask, Dims, dims_of, elements, int64
 
 _IR_VERSION = 10
 """Old enough for every onnxruntime that the project supports."""

@@ -12,7 +12,6 @@ import pytest
 import onereshape as orx
 from onereshape.ground.errors import ReshapeError
 
-
 YOLO = "tests/data/corpus/hand_yolo_head.ts.onnx"
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.dtypes import ElementType
-from onereshape.ground.errors import FormatError
 from onereshape.formats.tensors.tensor import Tensor
 from onereshape.formats.tensors.tensor_files import read_tensor, write_tensor
+from onereshape.ground import dtypes
+from onereshape.ground.dtypes import ElementType
+from onereshape.ground.errors import FormatError
+from onereshape.ground.numpy_types import Array
 
 ONNX_TYPES = [row for row in dtypes.ELEMENT_TYPES if row.onnx is not None]
 

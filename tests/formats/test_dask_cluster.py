@@ -138,15 +138,15 @@ def test_the_death_of_a_worker_within_a_store(
 
     told = 0
 
-    def progress(self: stream.Record, block: int) -> None:
+    def progress(self: stream.Journal, block: int) -> None:
         nonlocal told
         told += 1
         if told == 3:
             kill_one(client)
         said(self, block)
 
-    said = stream.Record.__call__
-    monkeypatch.setattr(stream.Record, "__call__", progress)
+    said = stream.Journal.__call__
+    monkeypatch.setattr(stream.Journal, "__call__", progress)
     monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))  # many blocks
     words = ["run", "x.zarr", "--target", "2000,-1", "-o", "y.zarr", "--scheduler", address(client)]
 
@@ -192,12 +192,12 @@ def test_a_cluster_that_is_lost(
     monkeypatch.setattr(cluster, "_ALONE", 2.0)
     monkeypatch.setattr(cluster, "_PATIENCE", "4s")  # as long is a scheduler looked for that is gone
     monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))
-    call = stream.Record.__call__
+    call = stream.Journal.__call__
     with apart(LOST % loss) as process:
         assert process.stdout is not None
         assert process.stdin is not None
 
-        def lose(self: stream.Record, block: int) -> None:
+        def lose(self: stream.Journal, block: int) -> None:
             call(self, block)
             if self.done == 3:
                 process.stdin.write("\n")
@@ -215,7 +215,7 @@ def test_a_cluster_that_is_lost(
             process.stdout.readline().strip(),
         ]
         with monkeypatch.context() as patch:
-            patch.setattr(stream.Record, "__call__", lose)
+            patch.setattr(stream.Journal, "__call__", lose)
             code = main(words)
         error = capsys.readouterr().err
         process.kill()

@@ -18,10 +18,10 @@ import pytest
 from onnx import numpy_helper, printer
 
 import onereshape as orx
-from onereshape.ground.errors import ReshapeError
-from onereshape.formats.onnx import onnx_encoding, onnx_held, onnx_large
 from onereshape.formats.model import Model, refreshed
+from onereshape.formats.onnx import onnx_encoding, onnx_held, onnx_large
 from onereshape.formats.onnx.onnx_graphs import external_tensors
+from onereshape.ground.errors import ReshapeError
 from tests.budget import part
 from tests.formats.given import YOLO, said, snapshot
 from tests.models import external, model, rich, small

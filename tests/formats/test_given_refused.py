@@ -13,12 +13,11 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats import held as door
+from onereshape.ground.errors import FormatError, ReshapeError
 from tests.formats.damaging import damaged, graphs
 from tests.formats.given import YOLO, said, snapshot
 from tests.models import model, small
-
 
 TAKEN = "a path, bytes, a binary file, an onnx.ModelProto, onnx_ir.Model, ONNXProgram or openvino.Model"
 

@@ -15,12 +15,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load
 from onereshape.formats.model_formats import SUFFIXES
-from tests.models import PEAK, external, model, small, write
+from onereshape.ground.errors import FormatError
 from tests.formats.test_onednn_graph import graph, operator
 from tests.formats.test_openvino_ir import by_hand
+from tests.models import PEAK, external, model, small, write
 
 
 def refusal(path: str | Path) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import onereshape as orx
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.naming import node_named
+from onereshape.ground.errors import ReshapeError
 from tests.models import model
 
 TEXT = """g (float[2, 6] x, bool c) => (float[?, ?] y) <int64[2] s = {3, 4}> {

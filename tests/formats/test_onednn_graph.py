@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.ground.errors import FormatError
+from onereshape.arrays.operator import Reshape
 from onereshape.formats.model import load, refreshed, save
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onednn.onednn_graph import graph_of
-from onereshape.arrays.operator import Reshape
+from onereshape.ground.errors import FormatError
 
 UNKNOWN = -(2**63)
 

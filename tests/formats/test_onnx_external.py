@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load, save
-from tests.models import PEAK, external, small, write
-from tests.models import saved
+from onereshape.ground.errors import FormatError
+from tests.models import PEAK, external, saved, small, write
 
 
 class TestExternalData:

@@ -13,13 +13,12 @@ import onnx
 import onnx_ir as ir
 import onnxruntime
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 
 import onereshape
-from onereshape.formats.onnx import onnx_lists
 from onereshape.formats.model import load
+from onereshape.formats.onnx import onnx_lists
 from onereshape.formats.onnx.onnx_lists import LongAttr, set_apart, whole
 from onereshape.prove.engines import engine
 

@@ -13,13 +13,12 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load, save
 from onereshape.formats.onnx.onnx_merge import merged, to_ir
 from onereshape.formats.onnx.onnx_rows import completed, shortened
+from onereshape.ground.errors import FormatError
 from tests.budget import part
-from tests.models import SHIPPED, model, rich, small, write
-from tests.models import nested, saved
+from tests.models import SHIPPED, model, nested, rich, saved, small, write
 
 
 class TestRoundTrip:

@@ -11,11 +11,10 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
+from onereshape.arrays.operator import Reshape
 from onereshape.formats.model import load, refreshed
 from onereshape.formats.model_data import ReshapeNode
-from onereshape.arrays.operator import Reshape
-from tests.models import model, small, write
-from tests.models import nested
+from tests.models import model, nested, small, write
 
 
 def reshapes(proto: onnx.ModelProto, folder: Path) -> tuple[ReshapeNode, ...]:

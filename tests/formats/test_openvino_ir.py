@@ -14,11 +14,11 @@ import openvino as ov
 import pytest
 from openvino import opset1, opset8, opset13
 
-from onereshape.ground.errors import FormatError
+from onereshape.arrays.operator import Reshape
 from onereshape.formats.model import Model, load, refreshed, save
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.openvino.openvino_ir import root_of
-from onereshape.arrays.operator import Reshape
+from onereshape.ground.errors import FormatError
 from tests.models import model as onnx_text
 
 F32 = ov.Type.f32

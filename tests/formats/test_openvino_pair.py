@@ -12,12 +12,12 @@ import openvino
 import pytest
 
 from onereshape.cli import main
-from onereshape.ground.errors import FormatError
-from onereshape.formats.openvino import openvino_ir
 from onereshape.formats.model import load, save
+from onereshape.formats.openvino import openvino_ir
 from onereshape.formats.openvino.openvino_ir import root_of
 from onereshape.formats.openvino.openvino_pair import write_pair
 from onereshape.formats.openvino.openvino_xml import encoded, parsed
+from onereshape.ground.errors import FormatError
 from tests.backends.converting import core
 from tests.models import model
 

@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 from onereshape.cli import main
-from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load, save
+from onereshape.ground.errors import FormatError
 from tests.models import external, model
 
 LINKS: dict[str, Callable[[Path, Path], None]] = {

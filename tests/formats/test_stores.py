@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 import zarr
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.stores import stream
 from onereshape.formats.stores.npy_files import create_npy
 from onereshape.formats.stores.passes import Pass
 from onereshape.formats.stores.reshape_store import open_store
 from onereshape.formats.stores.zarr_arrays import create_zarr
-from tests.strategies import Dims
-from tests.formats.stored import DATA, files, folder_with_stores, held, opened, run, stored  # noqa: F401 - a fixture
+from onereshape.ground.errors import FormatError
 from tests.commands import Captured, refused, said
+from tests.formats.stored import DATA, files, folder_with_stores, held, opened, run, stored  # noqa: F401 - a fixture
+from tests.strategies import Dims
 
 
 @pytest.mark.usefixtures("here")
@@ -238,7 +238,9 @@ class TestRefused:
     def test_a_store_that_vanishes_is_not_taken_for_an_empty_one(self, here: Path) -> None:
         source = open_store("x.zarr")
         sink = create_zarr(here / "s.zarr", (24,), (24,), source.store, "s.zarr")
-        work = stream.Work(source.store, "x.zarr", "y.zarr", here / "y.zarr", (4, 6), source.store, (), source.seen)
+        work = stream.StoreWork(
+            source.store, "x.zarr", "y.zarr", here / "y.zarr", (4, 6), source.store, (), source.seen
+        )
         job = stream._job(source.store, "x.zarr", sink, work, (4, 6), Pass((24,), (24,), (24,)))
         job(0)
         shutil.rmtree("x.zarr")

@@ -18,8 +18,8 @@ from onereshape.formats.stores import stream
 from onereshape.formats.stores.fingerprint import fingerprint
 from onereshape.formats.stores.npy_files import NpyFile, open_npy
 from onereshape.formats.stores.passes import passes
-from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, refused, said
+from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 
 DATA = np.arange(20_000, dtype=np.int32).reshape(200, 100)
 MEMORY = ("--memory", "64GB")
@@ -65,14 +65,14 @@ def large(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
     """Changes something when a block is done."""
-    call = stream.Record.__call__
+    call = stream.Journal.__call__
 
-    def changed(record: stream.Record, block: int) -> None:
+    def changed(record: stream.Journal, block: int) -> None:
         call(record, block)
         if record.done == 1:
             change()
 
-    monkeypatch.setattr(stream.Record, "__call__", changed)
+    monkeypatch.setattr(stream.Journal, "__call__", changed)
 
 
 @pytest.mark.parametrize("kind", CHANGES)
@@ -111,9 +111,9 @@ def test_a_file_that_is_cut_off(scheduler: str) -> None:
     code = (
         "import os, sys\nimport onereshape.formats.stores.reshape_store as whole\nfrom onereshape.cli import main\n"
         "from onereshape.formats.stores import stream\nfrom onereshape.formats.stores.passes import passes\n"
-        "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\nsay = stream.Record.__call__\n"
+        "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\nsay = stream.Journal.__call__\n"
         "def cut(record, block):\n    say(record, block)\n    os.truncate('l.npy', 5000)\n"
-        "stream.Record.__call__ = cut\nsys.exit(main(sys.argv[1:]))\n"
+        "stream.Journal.__call__ = cut\nsys.exit(main(sys.argv[1:]))\n"
     )
     words = run("l.npy", "--target", "100,-1", "-o", "y.zarr", "--chunks", "5,200", "--scheduler", scheduler, *MEMORY)
     found = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)  # noqa: S603

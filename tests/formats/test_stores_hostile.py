@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 import zarr
 from numcodecs import (
+    BZ2,
+    LZ4,
+    LZMA,
     AsType,
     BitRound,
     Blosc,
-    BZ2,
     Delta,
     FixedScaleOffset,
     GZip,
-    LZ4,
-    LZMA,
     Quantize,
     Shuffle,
     Zlib,
@@ -37,8 +37,8 @@ from numcodecs import (
 )
 
 from onereshape.formats.stores.codecs import CodecError, decompress
-from tests.formats.stored import DATA, files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, refused, said
+from tests.formats.stored import DATA, files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("here")
 OUT = ("--target", "-1", "-o", "y.zarr")

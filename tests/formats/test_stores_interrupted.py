@@ -16,8 +16,8 @@ from onereshape.cli import main
 from onereshape.formats.stores import stream
 from onereshape.formats.stores.blocks import Job
 from onereshape.formats.stores.passes import passes
-from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, said
+from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 
 
 class TestInterrupted:
@@ -32,15 +32,15 @@ class TestInterrupted:
         monkeypatch.setattr(whole, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 1000))
 
     def interrupt(self, monkeypatch: pytest.MonkeyPatch, capsys: Captured, after: int) -> None:
-        said_before = stream.Record.__call__
+        said_before = stream.Journal.__call__
 
-        def interrupted(record: stream.Record, block: int) -> None:
+        def interrupted(record: stream.Journal, block: int) -> None:
             said_before(record, block)
             if record.done >= after:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(stream.Record, "__call__", interrupted)
+            patch.setattr(stream.Journal, "__call__", interrupted)
             assert main(run("l.zarr", *self.TARGET)) == 130
         assert "goes on where this one stopped" in capsys.readouterr().err
         assert not Path("y.zarr").exists()
@@ -82,15 +82,15 @@ class TestInterrupted:
 
     def test_another_run_at_the_same_time(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         answers: list[int] = []
-        said_before = stream.Record.__call__
+        said_before = stream.Journal.__call__
 
-        def meanwhile(record: stream.Record, block: int) -> None:
+        def meanwhile(record: stream.Journal, block: int) -> None:
             if not answers:
                 answers.append(-1)
                 answers[0] = main(run("l.zarr", *self.TARGET))
             said_before(record, block)
 
-        monkeypatch.setattr(stream.Record, "__call__", meanwhile)
+        monkeypatch.setattr(stream.Journal, "__call__", meanwhile)
         assert main(run("l.zarr", *self.TARGET)) == 0
         assert answers == [2]
         assert "y.zarr: another run is writing it" in capsys.readouterr().err
@@ -104,13 +104,13 @@ class TestInterrupted:
             "from onereshape.formats.stores import stream\n"
             "from onereshape.formats.stores.passes import passes\n"
             "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\n"
-            "say = stream.Record.__call__\n"
+            "say = stream.Journal.__call__\n"
             "def kill(record, block):\n"
             "    say(record, block)\n"
             "    if record.done == 7:\n"
             "        record.note()\n"
             "        os.kill(os.getpid(), signal.SIGKILL)\n"
-            "stream.Record.__call__ = kill\n"
+            "stream.Journal.__call__ = kill\n"
             "main(sys.argv[1:])\n"
         )
         words = [sys.executable, "-c", code, *run("l.zarr", *self.TARGET)]

@@ -14,11 +14,11 @@ import pytest
 
 import onereshape.formats.stores.reshape_store as whole
 from onereshape.cli import main
-from onereshape.ground.errors import FormatError
 from onereshape.formats.stores import beneath, partial_folder, stream
 from onereshape.formats.stores.passes import passes
-from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
+from onereshape.ground.errors import FormatError
 from tests.commands import Captured, said
+from tests.formats.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 
 TARGET = ("--target", "100,-1", "-o", "y.zarr")
 START = f".onereshape-{hashlib.sha256(b'y.zarr').hexdigest()[:16]}-"
@@ -38,15 +38,15 @@ def blocks_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Path:
     """The folder that a run leaves which is interrupted after 5 blocks."""
-    call = stream.Record.__call__
+    call = stream.Journal.__call__
 
-    def stop(record: stream.Record, block: int) -> None:
+    def stop(record: stream.Journal, block: int) -> None:
         call(record, block)
         if record.done >= 5:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(stream.Record, "__call__", stop)
+        patch.setattr(stream.Journal, "__call__", stop)
         assert main(run("l.zarr", *TARGET)) == 130
     assert "goes on where this one stopped" in capsys.readouterr().err
     return next(Path().glob(".onereshape-*"))

@@ -43,7 +43,7 @@ class TestPasses:
         source = open_store(str(folder / "x.zarr"))
         found = tuple(passes(data, stored_in, output, chunk, budget))
         final = folder / "y.zarr"
-        work = stream.Work(source.store, source.path, "y.zarr", final, data, source.store, found, source.seen)
+        work = stream.StoreWork(source.store, source.path, "y.zarr", final, data, source.store, found, source.seen)
         with beside(final, [], "y.zarr") as partial:
             stream.run(work, partial, serially, lambda _done, _total: None)
 

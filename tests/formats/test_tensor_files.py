@@ -11,18 +11,17 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.dtypes import ElementType
-from onereshape.ground.errors import FormatError
 from onereshape.formats.tensors import npy
 from onereshape.formats.tensors.tensor import Tensor
 from onereshape.formats.tensors.tensor_files import read_tensor, write_tensor
+from onereshape.ground import dtypes
+from onereshape.ground.dtypes import ElementType
+from onereshape.ground.errors import FormatError
+from onereshape.ground.numpy_types import Array
 from tests.formats.tensors import ONNX_TYPES, refusal, same, sample, saved, write_refusal
 
 NAMELESS = "V1"

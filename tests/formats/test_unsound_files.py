@@ -15,10 +15,10 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.errors import FormatError
 from onereshape.formats.tensors.tensor import Tensor
 from onereshape.formats.tensors.tensor_files import read_tensor, write_tensor
+from onereshape.ground.errors import FormatError
+from onereshape.ground.numpy_types import Array
 from tests.formats.tensors import refusal, same
 
 

@@ -22,11 +22,11 @@ import onnx
 import zarr
 from onnx import numpy_helper, printer
 
+from tests.formats.test_onednn_graph import graph, operator, tensor
+from tests.formats.test_openvino_ir import V10
 from tests.fuzz import graphs, odd
 from tests.fuzz.messages import scrambled
 from tests.fuzz.trees import json_text, scrambled_json, scrambled_xml
-from tests.formats.test_onednn_graph import graph, operator, tensor
-from tests.formats.test_openvino_ir import V10
 
 Files = dict[str, bytes]
 

@@ -19,11 +19,10 @@ from typing import NamedTuple
 import zarr
 
 from onereshape import cli
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
-from onereshape.formats.model_formats import suffix
-from onereshape.formats.model_formats import SUFFIXES
+from onereshape.formats.model_formats import SUFFIXES, suffix
 from onereshape.formats.tensors.tensor_files import read_tensor
+from onereshape.ground.errors import ReshapeError
 from tests.fuzz.capture import Capture
 from tests.fuzz.case import Case
 from tests.fuzz.watch import Watch

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from onereshape.cli.commands import COMMANDS, module_of
-from onereshape.ground.errors import ReshapeError
 from onereshape.ground import atomic
+from onereshape.ground.errors import ReshapeError
 
 
 def _answer(wrong: Callable[[Any], Any]) -> Callable[[], None]:

@@ -9,7 +9,6 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.ground.errors import FixError
 from onereshape.graphs.likely_batch import (
     Shapes,
     is_batch,
@@ -19,6 +18,7 @@ from onereshape.graphs.likely_batch import (
     other_axes,
     other_starts,
 )
+from onereshape.ground.errors import FixError
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 NAMELESS = ["z_dim_0", "s0", "s77", "u3", "unk__3", "z_dynamic_axes_1", "ending_flag_dynamic_axes_1", "scores.1_dim_0"]

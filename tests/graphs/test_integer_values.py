@@ -11,8 +11,8 @@ import pytest
 from onereshape.graphs.facts.elements import array_of, evaluated
 from onereshape.graphs.shapes import facts_of
 from onereshape.rule.sizes import Formula, symbol
-from tests.symbolic_models import model_of
 from tests.running import session
+from tests.symbolic_models import model_of
 
 SIZES = [(1, 1), (2, 3), (5, 1), (4, 7)]
 X = "float[N, M, 3] x"

@@ -6,12 +6,10 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from onnx import parser
-
 import onnx_ir as ir
+import pytest
+from hypothesis import given, settings, strategies as st
+from onnx import parser
 
 import onereshape as orx
 from onereshape.graphs.shapes import facts_of

@@ -9,8 +9,8 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.graphs.request import requested
+from onereshape.ground.errors import FixError, ReshapeError
 from tests.checking import written
 
 TEXT = """g (float[2, 16] ids, float[2, 16, 8] hidden, float[4, 2] state, float scalar, float[B, ?] named)

@@ -11,8 +11,8 @@ import onnx_ir as ir
 import pytest
 from onnx import helper, numpy_helper
 
-from onereshape.rule.dims import Product, as_name, parse
 from onereshape.graphs.shapes import facts_of
+from onereshape.rule.dims import Product, as_name, parse
 from tests.shaped_models import HEAD, dims, read, rename, values
 
 SPLIT = """g (float[N, S, 64] x) => (float[a, b, c, d] y) {

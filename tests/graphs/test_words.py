@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from onereshape import ReshapeError, infer, resolve
-from onereshape.rule.dims import parse
 from onereshape.graphs.words import constant_words
+from onereshape.rule.dims import parse
 from onereshape.rule.sizes import Size, product as product_of, symbol
 
 Dims = Sequence[Size]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.tensors.tensor import Tensor
 from onereshape.formats.tensors.tensor_files import write_tensor
+from onereshape.ground.errors import FormatError
 from tests.formats.tensors import write_refusal
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.ground.isolation.budget import late
 from onereshape.ground.errors import CODES, FixError, FormatError, ReshapeError
+from onereshape.ground.isolation.budget import late
 
 X = np.zeros((2, 3), np.float32)
 
@@ -204,8 +204,8 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
     "unforeseen": (
-        lambda: _fail(ReshapeError("unforeseen", type="KeyError", place="models/check.py:7", variable="TRACE")),
-        "KeyError at models/check.py:7, a mistake of onereshape's: please report it with the command, its file and "
+        lambda: _fail(ReshapeError("unforeseen", type="KeyError", place="checks/check.py:7", variable="TRACE")),
+        "KeyError at checks/check.py:7, a mistake of onereshape's: please report it with the command, its file and "
         "what `onereshape --version` says (TRACE=1 shows the traceback)  [unforeseen]",
     ),
     "unknown-input": (

@@ -20,10 +20,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from onereshape.formats.onnx.onnx_native import inferred_dims, refused_by_checker
 from onereshape.ground.isolation import messages
 from onereshape.ground.isolation.budget import Limits, limited, limits
 from onereshape.ground.isolation.room import Child, Ended, here
-from onereshape.formats.onnx.onnx_native import inferred_dims, refused_by_checker
 from tests.models import model, write
 
 _LIMIT = Limits(60, 2 * 10**9)

@@ -10,18 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.sources import tree
 
 import onereshape
 from onereshape import cli
-from onereshape.cli.commands import module_of
 from onereshape.backends.conformance.page import as_markdown
 from onereshape.backends.conformance.questions import Answer
 from onereshape.backends.conformance.record import read_record
 from onereshape.backends.conformance.report import as_text
+from onereshape.cli.commands import module_of
 from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import exact_json, listed, page, printable, shown
-from tests.laws.texts_world import CONTROLS, Captured, LETTERS, ROOT, UNSEEN, VICIOUS, each_name, ours
+from tests.laws.texts_world import CONTROLS, LETTERS, ROOT, UNSEEN, VICIOUS, Captured, each_name, ours
+from tests.sources import tree
 
 
 class TestTheDoor:

@@ -14,11 +14,11 @@ import pytest
 from onnx import numpy_helper
 
 import onereshape as orx
-from onereshape.ground.isolation.budget import Limits, OutOfTime, late, limited, limits, whole
 from onereshape.cli import main
 from onereshape.ground.errors import FixError
-from onereshape.prove.runs import asking, term_runs
+from onereshape.ground.isolation.budget import Limits, OutOfTime, late, limited, limits, whole
 from onereshape.prove.engines.engine import Session
+from onereshape.prove.runs import asking, term_runs
 from tests.commands import Captured
 from tests.models import model
 

@@ -16,9 +16,9 @@ import onnx_ir as ir
 
 import onereshape as orx
 from onereshape.backends.convert.opset import change_opset
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model
 from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import ReshapeError
 from tests.hostile.engine import Engine, Failed, line
 from tests.hostile.generator import Case, case as made
 from tests.hostile.judge_batch import judge_batch

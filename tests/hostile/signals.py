@@ -6,8 +6,8 @@ import numpy as np
 
 from tests.hostile.makers import makes
 from tests.hostile.sizes import vector
-from tests.hostile.spatial import image
 from tests.hostile.sketch import Misfit, Sketch
+from tests.hostile.spatial import image
 
 
 @makes("DFT:17", weight=0.5)

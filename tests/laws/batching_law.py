@@ -10,12 +10,12 @@ import onnx
 import onnx_ir as ir
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
-from onereshape.rule.sizes import Size
+from onereshape.graphs.backtracking import has_graphs
+from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.ground.errors import FixError
 from onereshape.repair import batch_work
 from onereshape.repair.batch import apply, search
-from onereshape.graphs.batch_rules.marks import Mark
-from onereshape.graphs.backtracking import has_graphs
+from onereshape.rule.sizes import Size
 from tests.laws.batching_sketch import Sketch
 from tests.running import session
 

@@ -9,6 +9,8 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
+from onereshape.graphs import edit
+from onereshape.graphs.backtracking import Search
 from onereshape.graphs.batch_rules import (
     aligning,
     answers,
@@ -16,19 +18,31 @@ from onereshape.graphs.batch_rules import (
     indices,
     masks,
     numbering,
-    view as batch_view,
     spreading as writing,
+    view as batch_view,
 )
-from onereshape.repair.batch import search
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, homes, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
-from onereshape.graphs import edit
 from onereshape.graphs.edit import Edit
-from onereshape.graphs.facts.elements import Array, Holding, array_of
-from onereshape.graphs.operators import FAMILIES, RECORDS, contractions, contributed, features, images, indexing
-from onereshape.graphs.operators import joining, layout, pointwise, repeating, reshape, scattering, slicing
-from onereshape.graphs.backtracking import Search
+from onereshape.graphs.facts.elements import ElementArray, Holding, array_of
+from onereshape.graphs.operators import (
+    FAMILIES,
+    RECORDS,
+    contractions,
+    contributed,
+    features,
+    images,
+    indexing,
+    joining,
+    layout,
+    pointwise,
+    repeating,
+    reshape,
+    scattering,
+    slicing,
+)
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.repair.batch import search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -170,7 +184,7 @@ def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.Monke
 
 @mutant("Cast")
 def a_size_that_a_cast_loses(patch: pytest.MonkeyPatch) -> None:
-    def lost(holding: Holding) -> list[Array | None]:
+    def lost(holding: Holding) -> list[ElementArray | None]:
         return [array_of([None] * holding.given(0).size, holding.given(0).shape)]
 
     patch.setitem(RECORDS, "Cast", RECORDS["Cast"]._replace(elements=lost))

@@ -9,11 +9,11 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.graphs.batch_rules import bodies
-from onereshape.repair.batch import apply, lifting
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.operators import RECORDS, control_batch, control_loops
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.repair.batch import apply, lifting
 from tests.laws.batching_mutants import _record, mutant
 
 
@@ -25,7 +25,7 @@ def _without(patch: pytest.MonkeyPatch, name: str, answer: Any) -> None:
 
 @mutant("Loop Scan")
 def marks_of_the_first_turn_taken_for_all(patch: pytest.MonkeyPatch) -> None:
-    def once(view: BatchView, graph: ir.Graph, carried: Any, given: Any, *_: Any) -> bodies.Body:
+    def once(view: BatchView, graph: ir.Graph, carried: Any, given: Any, *_: Any) -> bodies.BatchBody:
         own = zip(carried.inside, (view.mark(slot) for slot in carried.slots), strict=True)
         return bodies.followed(view, graph, {**given, **dict(own)})
 
@@ -85,7 +85,7 @@ def names_of_both_branches_kept(patch: pytest.MonkeyPatch) -> None:
 def what_is_baked_inside_left_alone(patch: pytest.MonkeyPatch) -> None:
     followed = bodies.followed
 
-    def bare(*asked: Any) -> bodies.Body:
+    def bare(*asked: Any) -> bodies.BatchBody:
         return followed(*asked)._replace(edits=())
 
     patch.setattr(control_batch, "followed", bare)
@@ -101,7 +101,7 @@ def what_a_turn_gives_at_the_same_axis(patch: pytest.MonkeyPatch) -> None:
 def steps_not_taken_off_the_axis(patch: pytest.MonkeyPatch) -> None:
     followed = bodies.followed
 
-    def wrong(view: BatchView, graph: ir.Graph, marks: dict[ir.Value, Mark]) -> bodies.Body:
+    def wrong(view: BatchView, graph: ir.Graph, marks: dict[ir.Value, Mark]) -> bodies.BatchBody:
         last = graph.inputs[-1]
         dims = view.state.dims(last) or ()
         moved = {
@@ -146,7 +146,7 @@ def turns_that_depend_on_the_sample_allowed(patch: pytest.MonkeyPatch) -> None:
 def initial_values_not_spread(patch: pytest.MonkeyPatch) -> None:
     carried = control_loops._carried_marks
 
-    def wrong(view: BatchView, body: bodies.Body, each: Any) -> Any:
+    def wrong(view: BatchView, body: bodies.BatchBody, each: Any) -> Any:
         marks, edits = carried(view, body, each)
         return marks, [edit for edit in edits if edit.slot is None]
 
@@ -182,7 +182,7 @@ def steps_that_read_all_samples(patch: pytest.MonkeyPatch) -> None:
 @mutant("If")
 def conditions_that_others_need_without_an_axis(patch: pytest.MonkeyPatch) -> None:
     def anyhow(_model: ir.Model, value: ir.Value, _facts: Any) -> Any:
-        return lifting._Way((value,), (), "If")
+        return lifting._Lifting((value,), (), "If")
 
     patch.setattr(lifting, "_way", anyhow)
 

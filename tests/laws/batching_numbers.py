@@ -10,7 +10,6 @@ from onnx import helper
 from tests.laws.batching_sketch import INT, Sketch
 from tests.laws.batching_traps import trap
 
-
 _GRID = ((-1, 1), (1, -1))
 
 

@@ -10,7 +10,6 @@ from tests.laws.batching_law import Unfit
 from tests.laws.batching_sketch import BOOL, FLOAT, INT, Sketch
 from tests.laws.batching_trials import Wild
 
-
 Step = Callable[[Wild], str]
 STEPS: list[Step] = [
     getattr(steps, name)

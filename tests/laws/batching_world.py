@@ -14,10 +14,12 @@ from tests.laws.batching_contractions import contractions
 from tests.laws.batching_contributed import contributed
 from tests.laws.batching_control import control
 from tests.laws.batching_experimental import experimental
+from tests.laws.batching_growth import traps
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
 from tests.laws.batching_learned import learned
 from tests.laws.batching_lists import lists
+from tests.laws.batching_meetings import meetings
 from tests.laws.batching_pointwise import pointwise
 from tests.laws.batching_sequences import sequences
 from tests.laws.batching_shipped import shipped
@@ -25,8 +27,6 @@ from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
 from tests.laws.batching_texts import texts
-from tests.laws.batching_growth import traps
-from tests.laws.batching_meetings import meetings
 
 MANY = {
     **dict.fromkeys(

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.onnx.onnx_reshapes import reshapes
-from onereshape.formats.model import Model
 from onereshape.checks.check import check
-from onereshape.graphs.facts.facts import Facts
 from onereshape.checks.findings.finding import Finding
+from onereshape.formats.model import Model
+from onereshape.formats.onnx.onnx_reshapes import reshapes
+from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.shapes import facts_of
 from onereshape.rule.sizes import Formula, Size
 from tests.laws.conditions_world import Case

@@ -19,15 +19,15 @@ import numpy as np
 import openvino
 from openvino import opset1
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model, load
-from onereshape.repair import layered
-from onereshape.repair.batch import apply
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.irs import imaged
+from onereshape.ground.errors import FixError
+from onereshape.repair import layered
+from onereshape.repair.batch import apply
+from tests.formats.layers.law import merged
 from tests.laws.batching_law import TIMES, Array, Misfit, Run, Unfit, Verdict, difference, fault, fault_of_rows, planned
 from tests.laws.batching_sketch import Sketch
-from tests.formats.layers.law import merged
 
 Feeds = Mapping[str, Array]
 CORE = openvino.Core()

@@ -18,9 +18,9 @@ import onnx_ir as ir
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from onereshape.rule.condition import Condition
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.shapes import facts_of
+from onereshape.rule.condition import Condition
 from tests.learned import DOMAIN, version
 from tests.running import session
 

@@ -11,7 +11,6 @@ from onnx import TensorProto
 from tests.laws.shape_cases import FULL, PAIRS, each, grid, signed, versions
 from tests.laws.shape_law import Case, const, run, shape_of, size, x
 
-
 UNARY_FLOAT = (
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish Hardmax "
     "IsInf IsNaN LeakyRelu Log LogSoftmax LpNormalization Mish Neg Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin "

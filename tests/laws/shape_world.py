@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from tests.laws import shape_contributed, shape_layers, shape_learned, shape_moves, shape_pointwise, shape_sequences
-from tests.laws import shape_signals, shape_texts
+from tests.laws import (
+    shape_contributed,
+    shape_layers,
+    shape_learned,
+    shape_moves,
+    shape_pointwise,
+    shape_sequences,
+    shape_signals,
+    shape_texts,
+)
 from tests.laws.shape_law import Case
 
 FAMILIES = [

@@ -23,8 +23,8 @@ from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.refusal import NeedsNumbers, NotProven
 from onereshape.terms.tensor import Tensor, numbers
-from tests.laws.shape_law import Case, _names, _runs, model_of
 from tests import running
+from tests.laws.shape_law import Case, _names, _runs, model_of
 
 HASHING = Hashing(20251116)
 

@@ -15,17 +15,17 @@ import onnx_ir as ir
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from onereshape.ground.errors import FixError
-from onereshape.repair.batch.apply import apply_batch
-from onereshape.repair.batch.search import batch_plan
-from onereshape.graphs.batch_rules.marks import homes
-from onereshape.graphs.operators import RECORDS, indexing, layout, reshape
-from tests.budget import WHOLE, part
-from tests.laws.batching_compositions import composition
-from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 import tests.laws.batching_mutants_control
 import tests.laws.batching_mutants_lists
 import tests.laws.batching_mutants_sequences  # noqa: F401 - the bugs of these are planted too
+from onereshape.graphs.batch_rules.marks import homes
+from onereshape.graphs.operators import RECORDS, indexing, layout, reshape
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch.apply import apply_batch
+from onereshape.repair.batch.search import batch_plan
+from tests.budget import WHOLE, part
+from tests.laws.batching_compositions import composition
+from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_wild import wild

@@ -18,10 +18,10 @@ import onnxruntime
 import pytest
 from onnx import defs
 
-from onereshape.ground.isolation import room
 from onereshape.backends.convert.opset import change_opset
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.isolation import room
 from tests.budget import part
 from tests.laws.converting_world import WORLD, Row
 from tests.running import session

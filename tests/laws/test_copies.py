@@ -17,8 +17,8 @@ import torch
 
 import onereshape as orx
 from onereshape.arrays import _copy, cpu_copy
-from tests.budget import WHOLE, part
 from tests.arrays.copying import Array
+from tests.budget import WHOLE, part
 from tests.laws.copies_world import ITEMS, THREADS, Recipe, kernels_plan, plan_of, random_cut, random_recipe, world
 
 BYTES: Array = np.random.default_rng(11).integers(0, 256, 1 << 20, np.uint8)

@@ -16,9 +16,9 @@ from onnx.numpy_helper import from_array
 
 from onereshape.graphs.folding.folding import Folding
 from onereshape.graphs.operators import RECORDS
+from tests import running
 from tests.laws import folding_layout, folding_sums, folding_world
 from tests.laws.folding_world import Array, Case
-from tests import running
 
 FAMILIES = (
     *(folding_world.unary, folding_world.several, folding_world.clips, folding_world.casts),

@@ -8,8 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 
 import onereshape as orx

@@ -292,7 +292,18 @@ def test_a_planted_bug_is_found(module: str, line: str, becomes: str, monkeypatc
     assert any(broken(infer, family, data, target) for data, target in questions for family in FEW)
 
 
-MODULES = ("dims", "condition", "bounds", "shape", "narrowing", "conditions", "balance", "cases", "plain", "inference")
+MODULES = (
+    "dims",
+    "condition",
+    "bounds",
+    "shape",
+    "narrowing",
+    "conditions",
+    "balance",
+    "small_intervals",
+    "plain",
+    "inference",
+)
 
 
 def broken(infer: Any, family: Family, data: tuple[Any, ...] | None, target: tuple[Any, ...]) -> bool:

@@ -16,7 +16,7 @@ import onnx_ir as ir
 import pytest
 from onnx import helper
 
-from onereshape.graphs.facts.elements import FOLLOWED, Array as Elements, Holding, array_of, elementwise
+from onereshape.graphs.facts.elements import FOLLOWED, ElementArray as Elements, Holding, array_of, elementwise
 from onereshape.graphs.record import RECORDS
 from onereshape.graphs.shapes import facts_of
 from onereshape.rule.sizes import Formula

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import onereshape as orx
-from onereshape.rule.inferring.small_intervals import MOST_RULED
 from onereshape.rule.dims import interval
 from onereshape.rule.inference import AGREES
-from tests.rule.asking import COLUMNS
+from onereshape.rule.inferring.small_intervals import MOST_RULED
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import MODULES, holds
+from tests.rule.asking import COLUMNS
 
 Case = tuple[tuple[int, ...], tuple[int, ...]]
 DATA: list[Any] = [1, 2, 3, 4, 6, (1, 2), (2, 4), (1, 3), (3, 5), (4, 6), (2, 3), (1, 6)]
@@ -113,7 +113,7 @@ def test_an_answer_is_the_hull_of_all_cases(seed: int, dims: list[Any], entries:
     ],
 )
 def test_a_planted_bug_is_found(line: str, becomes: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "inference" if line.startswith("return tightened") else "cases"
+    module = "inference" if line.startswith("return tightened") else "small_intervals"
     infer = mutated(MODULES, module, line, becomes, monkeypatch).infer
 
     def broken(data: list[Any], target: list[Any], spec: str, attributes: Any) -> bool:

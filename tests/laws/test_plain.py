@@ -10,20 +10,19 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import onereshape as orx
-from onereshape.rule import inference
 from onereshape.ground.errors import INT64_MAX
+from onereshape.rule import inference
 from onereshape.rule.inferring.plain import plain_answer
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import spec as find_spec
-from tests.rule.asking import COLUMNS
 from tests.budget import part
 from tests.laws.definition import Family
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import FEW, MODULES, lists
+from tests.rule.asking import COLUMNS
 
 DIMS: list[Any] = [0, 1, 2, 6, None, "N", "2*N", "M*N", (0, 1), (1, 3), (3, None), (1, 4000)]
 ENTRIES: list[Any] = [-1, 0, 1, 2, 3, "N", "M", "2*N"]

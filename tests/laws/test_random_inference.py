@@ -9,14 +9,13 @@ from math import prod
 from random import Random
 from typing import Any
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import onereshape as orx
 from onereshape.rule.inference import AGREES
 from onereshape.rule.shape import Shape
-from tests.rule.asking import COLUMNS, Dims, answered
 from tests.laws.test_inference import admits, evaluate, holds
+from tests.rule.asking import COLUMNS, Dims, answered
 
 NAMES = ["K", "M", "N", "past + 1"]
 OPAQUE = r"\(past \+ 1\)|past \+ 1"

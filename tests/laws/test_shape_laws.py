@@ -14,32 +14,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sources import tree
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import onereshape as orx
-from onereshape.rule import dims
 from onereshape.arrays.cpu_copy import gains
 from onereshape.arrays.gpu_boxes import boxes_of
 from onereshape.arrays.view_or_copy import copy_plan, view_strides
-from onereshape.rule.condition import at_least
 from onereshape.backends.convert import unchanged
-from onereshape.ground.dtypes import stored_as
-from onereshape.ground import temporary
 from onereshape.graphs import words
 from onereshape.graphs.batch_rules import marks
-from onereshape.graphs.folding import folded_operators
 from onereshape.graphs.facts import kinds, reshaping, wellformed
 from onereshape.graphs.facts.reshape_claims import sure_axes
+from onereshape.graphs.folding import folded_operators
+from onereshape.ground import temporary
+from onereshape.ground.dtypes import stored_as
 from onereshape.repair.fitting import exported
 from onereshape.repair.fitting.families import lengths, writing
 from onereshape.repair.simpler.agreement import agreement
+from onereshape.rule import dims
+from onereshape.rule.condition import at_least
 from onereshape.rule.shape import Shape
 from onereshape.rule.sizes import algebra, cut, symbol
 from onereshape.rule.target import read_numbers
 from onereshape.terms import conform
 from onereshape.terms.records import coordinates
+from tests.sources import tree
 
 PAIRS = st.tuples(st.integers(0, 2), st.none() | st.integers(2, 3))
 DIMS = st.lists(st.integers(0, 2) | st.sampled_from(["N", "2*N"]) | st.none() | PAIRS, max_size=2)
@@ -169,8 +168,8 @@ def _plan() -> Any:
     return copy_plan((4, 8, 2), (8, 32, 4), 4)
 
 
-def _axis() -> coordinates.Axis:
-    return coordinates.Axis(2, 4, Fraction(2))
+def _axis() -> coordinates.ResizedAxis:
+    return coordinates.ResizedAxis(2, 4, Fraction(2))
 
 
 def _operation() -> Any:
@@ -184,50 +183,50 @@ _PRODUCTS: Any = import_module("onereshape.repair.fitting.families.products")
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.cpu_copy.gains": lambda: gains((2, 3), (4, 8), 4),
     "arrays.gpu_boxes.boxes_of": lambda: boxes_of(_plan(), 16),
-    "arrays.layout.copy_plan": _plan,
-    "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
-    "condition.at_least": lambda: at_least("N", 1),
-    "convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
-    "dims._factor": lambda: dims._factor("past + 1"),
-    "dims._parse_size": lambda: dims._parse_size("2*N"),
-    "dims.is_ours": lambda: dims.is_ours("data[0]"),
-    "dims.named": lambda: dims.named("2*N"),
-    "dims.place_of": lambda: dims.place_of(3),
-    "dtypes.stored_as": lambda: stored_as("|V1"),
-    "formats.temporary._kernel": temporary._kernel,
-    "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, 4, -1], "onnx"),
-    "models.batch.marks._homes": lambda: marks._homes((1, 6), marks.Mark(0), (6,), 1),
-    "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
-    "models.facts.kinds._outputs": lambda: kinds._outputs("Relu", 18, 1),
-    "models.facts.reshape_claims.sure_axes": lambda: sure_axes((), (1,), (1,), copies=True),
-    "models.facts.reshaping._answer": lambda: reshaping._answer(
+    "arrays.view_or_copy.copy_plan": _plan,
+    "arrays.view_or_copy.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
+    "rule.condition.at_least": lambda: at_least("N", 1),
+    "backends.convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
+    "rule.dims._factor": lambda: dims._factor("past + 1"),
+    "rule.dims._parse_size": lambda: dims._parse_size("2*N"),
+    "rule.dims.is_ours": lambda: dims.is_ours("data[0]"),
+    "rule.dims.named": lambda: dims.named("2*N"),
+    "rule.dims.place_of": lambda: dims.place_of(3),
+    "ground.dtypes.stored_as": lambda: stored_as("|V1"),
+    "ground.temporary._kernel": temporary._kernel,
+    "rule.inference._answer": lambda: orx.infer(["N", (1, 8)], [0, 4, -1], "onnx"),
+    "graphs.batch_rules.marks._homes": lambda: marks._homes((1, 6), marks.Mark(0), (6,), 1),
+    "graphs.folding.folded_operators._held": lambda: folded_operators._held("Relu", 18),
+    "graphs.facts.kinds._outputs": lambda: kinds._outputs("Relu", 18, 1),
+    "graphs.facts.reshape_claims.sure_axes": lambda: sure_axes((), (1,), (1,), copies=True),
+    "graphs.facts.reshaping._answer": lambda: reshaping._answer(
         (symbol("N"), 6), (4, -1), _spec(), None, unknown=False
     ),
-    "models.facts.reshaping._row": lambda: reshaping._row(18),
-    "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
-    "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
-    "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
-    "models.like.exported._numbers": lambda: exported._numbers(symbol("S") + 1, ((("S", 3),),)),
-    "models.like.exported.by_values": lambda: exported.by_values((symbol("S"), 3), ((("S", 3),),)),
-    "models.like.exported.as_sizes": lambda: exported.as_sizes((symbol("S"), 3)),
-    "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
+    "graphs.facts.reshaping._row": lambda: reshaping._row(18),
+    "graphs.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
+    "graphs.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
+    "repair.fitting.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
+    "repair.fitting.exported._numbers": lambda: exported._numbers(symbol("S") + 1, ((("S", 3),),)),
+    "repair.fitting.exported.by_values": lambda: exported.by_values((symbol("S"), 3), ((("S", 3),),)),
+    "repair.fitting.exported.as_sizes": lambda: exported.as_sizes((symbol("S"), 3)),
+    "repair.fitting.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
         symbol("S"), (symbol("T"),), ((("S", 3), ("T", 5)),), numbers=True
     ),
-    "models.like.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
-    "models.like.families.products._splits": lambda: _PRODUCTS._splits(
+    "repair.fitting.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
+    "repair.fitting.families.products._splits": lambda: _PRODUCTS._splits(
         symbol("H") * symbol("W"), (), ((("H", 4), ("W", 6)),)
     ),
-    "models.like.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
-    "models.like.families.lengths.has_rivals": lambda: lengths.has_rivals(symbol("S"), 3, ((("S", 12),),)),
-    "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
-    "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
+    "repair.fitting.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
+    "repair.fitting.families.lengths.has_rivals": lambda: lengths.has_rivals(symbol("S"), 3, ((("S", 12),),)),
+    "graphs.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
+    "repair.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),
     "terms.conform.defaults": lambda: conform.defaults(conform.schema("RNN", 22)),
     "terms.records.coordinates.coordinates": lambda: coordinates.coordinates(_axis(), "half_pixel"),
     "terms.records.coordinates.reads": lambda: coordinates.reads(_axis(), ("half_pixel",)),
     "terms.records.coordinates.nearest": lambda: coordinates.nearest(_axis(), "half_pixel", "floor"),
-    "sizes.algebra._text": lambda: algebra._text(_operation()),
-    "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
+    "rule.sizes.algebra._text": lambda: algebra._text(_operation()),
+    "rule.target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }
 """Every function that remembers its answers, and one that it gives."""
 ENGINES = {
@@ -236,11 +235,11 @@ ENGINES = {
     "arrays.cuda_driver._driver",
     "arrays.cuda_driver._nvrtc",
     "arrays.cuda_driver.function_of",
-    "convert.unchanged.schema",
-    "conformance.onednn_library.library",
-    "conformance.openvino_engines._core",
-    "models.certificates.served_openvino._core",
-    "stores.zarr_arrays._made",
+    "backends.convert.unchanged.schema",
+    "backends.conformance.onednn_library.library",
+    "backends.conformance.openvino_engines._core",
+    "prove.engines.served_openvino._core",
+    "formats.stores.zarr_arrays._made",
     "terms.bodies._defaults",
     "terms.bodies._made",
     "terms.bodies._plain",
@@ -250,12 +249,12 @@ ENGINES = {
 INSIDE = {
     "arrays.gpu_shapes._even",
     "arrays.gpu_shapes.best",
-    "models.findings.trials.tried",
-    "models.like.families.numbers._compared",
-    "models.like.families.frequencies._tried",
-    "models.like.families.lengths._sizes",
-    "models.like.families.resized._taps",
-    "models.like.wholes._known",
+    "graphs.size_limits.trials.tried",
+    "repair.fitting.families.numbers._compared",
+    "repair.fitting.families.frequencies._tried",
+    "repair.fitting.families.lengths._sizes",
+    "repair.fitting.families.resized._taps",
+    "repair.fitting.wholes._known",
 }
 """Those whose answers stay in their file, which only reads them."""
 

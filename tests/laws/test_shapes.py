@@ -23,8 +23,8 @@ from onereshape.graphs.facts.elements import Holding
 from onereshape.graphs.record import RECORDS
 from onereshape.graphs.shapes import facts_of
 from tests.budget import part
-from tests.laws.shape_law import Case, const, judge, model_of, runs, x
 from tests.laws.shape_cases import NEWEST, versions
+from tests.laws.shape_law import Case, const, judge, model_of, runs, x
 from tests.laws.shape_world import CASES
 
 BLOCKS = 40

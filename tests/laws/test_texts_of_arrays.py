@@ -19,10 +19,10 @@ from onereshape.ground.text import LONGEST, printable
 from tests.checking import proto
 from tests.laws.texts_world import (
     BAKED,
-    Captured,
     ENDLESS,
     MIXING,
     VICIOUS,
+    Captured,
     asked,
     each_name,
     file_name,

@@ -22,11 +22,11 @@ from tests.checking import MODELS, proto
 from tests.laws.texts_world import (
     BAKED,
     CONTROLS,
-    Captured,
     MIXING,
     PLAIN,
     UNSEEN,
     VICIOUS,
+    Captured,
     asked,
     checked,
     each_name,

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import onereshape as orx
+from onereshape.backends.translation import DataDims as Dims_, _same
 from onereshape.ground.errors import TranslateError
 from onereshape.rule.specs import SPECS
-from onereshape.backends.translation import Dims as Dims_
-from onereshape.backends.translation import _same
 from tests.laws.definition import FAMILIES, Dims, Family, defined, lists
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import bindings

@@ -16,11 +16,11 @@ import pytest
 from onnx import numpy_helper
 
 import onereshape as orx
+from onereshape.graphs.operators import RECORDS as RULES
 from onereshape.ground.errors import FixError
 from onereshape.prove import run_both as certifying
 from onereshape.prove.runs.neighbours import _COMPANY, _MANY, Seen, _made, turns_of
 from onereshape.prove.values.input_roles import Suit
-from onereshape.graphs.operators import RECORDS as RULES
 from onereshape.terms.records import RECORDS as TERMS
 from tests.budget import part
 from tests.models import model

@@ -6,12 +6,11 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.prove.runs.settings import Chooser
-from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.engines.engine import Refusal, Session
-from onereshape.prove.runs.settings import Setting, held
-from onereshape.prove.values.size_values import STYLES
+from onereshape.prove.runs.settings import Chooser, Setting, held
+from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.size_values import STYLES
 from tests.prove.certifying import batch, built, same
 
 # How many entries an input s has, what is done with them, and a repair that takes them for ones or for equal.

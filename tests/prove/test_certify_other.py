@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnx_ir as ir
 
-from tests.prove.certifying import built, other
 from tests.models import external, model
+from tests.prove.certifying import built, other
 
 POOL = """(float[1, {s}, 8] x) => (float[1, {t}, 8] y)
     <int64[3] k = {{{k}}}, float[8] b = {{1, 2, 3, 4, 5, 6, 7, 8}}> {{

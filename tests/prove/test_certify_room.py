@@ -13,13 +13,12 @@ from onnx import numpy_helper
 from openvino import opset13 as op
 
 import onereshape as orx
+from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.prove.runs import term_runs
 from onereshape.prove.runs.neighbours import _MANY
-from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.terms.limits import Limits
 from tests.models import model
-from tests.openvino_models import given, i64, weights
-from tests.openvino_models import model as ir_model
+from tests.openvino_models import given, i64, model as ir_model, weights
 
 HEAD: Final = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
 HOWS: Final = {

@@ -11,8 +11,8 @@ from onereshape.prove.runs.compare import Carried, Distance
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.drawn_runs import Drawn, run_drawn
 from onereshape.prove.runs.reference import settle
-from onereshape.prove.values.input_roles import suits_of
 from onereshape.prove.runs.trial import Stop, Trial
+from onereshape.prove.values.input_roles import suits_of
 from tests.prove.certifying import batch, built, other
 
 FREED = {"x": {0: "N"}}

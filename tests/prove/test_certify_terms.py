@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from onereshape.ground.isolation.budget import Limits, limited
-from onereshape.prove.runs import term_runs
 from onereshape.prove.certificate import Status
-from onereshape.prove.run_both import certify
-from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.combining import merged, status_of
+from onereshape.prove.run_both import certify
+from onereshape.prove.runs import term_runs
+from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.term_sizes import other_sizes, usual_sizes
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from tests.prove.certifying import batch, both, built, flat, same

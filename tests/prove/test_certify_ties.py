@@ -12,13 +12,13 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
+from onereshape.prove.engines.engine import Refusal
 from onereshape.prove.runs import rounding_decides as waverer
 from onereshape.prove.runs.compare import Carried, Distance, Meter, scale_of, tolerances
-from onereshape.prove.engines.engine import Refusal
 from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.runs.rounding_decides import Waverer
 from onereshape.prove.runs.settings import Setting
 from onereshape.prove.runs.trial import Feeds, Stop, Trial
-from onereshape.prove.runs.rounding_decides import Waverer
 from tests.prove.certifying import batch, both, built
 
 ROWS, COLUMNS = 300, 16

@@ -10,8 +10,8 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.prove.values.draw import Manner, Undrawable, draw
 from onereshape.prove.engines.engine import Session
+from onereshape.prove.values.draw import Manner, Undrawable, draw
 from onereshape.prove.values.input_roles import Suit, suits_of
 from tests.models import model
 

@@ -13,12 +13,12 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
+from onereshape.ground.errors import FixError
 from onereshape.ground.isolation import room
 from onereshape.ground.isolation.budget import Limits, limited
-from onereshape.ground.errors import FixError
 from onereshape.prove.engines.engine import Refusal, Session
-from tests.prove.certifying import batch, built
 from tests.models import external, model, write
+from tests.prove.certifying import batch, built
 
 _EINSUM = 'Einsum <equation = "ij,kj->ik"> (x, z)'
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx_ir as ir
 import pytest
 from onnx import parser, save
 
-import onnx_ir as ir
 import onereshape as orx
 from onereshape.prove.engines.engine import Session
-from onereshape.prove.runs.told_sizes import Told, told_sizes
+from onereshape.prove.runs.told_sizes import ToldSizes, told_sizes
 from onereshape.prove.runs.trial import Answers, Feeds
-
 from tests.repair.sample_by_sample import compared
 from tests.shaped_models import HEAD, read
 
@@ -92,7 +91,7 @@ def test_the_scale_of_groups_is_one_of_channels_since_opset_21() -> None:
         "g (float[N, c, n] x, float[2] s) => (float[N, c, n] y) { y = GroupNormalization <num_groups = 2> (x, s, s) }"
     )
 
-    assert told_sizes(read(text)) == Told({}, ())
+    assert told_sizes(read(text)) == ToldSizes({}, ())
     assert told_sizes(read(text, OPSET_21)).sure == {"c": 2}
 
 
@@ -104,7 +103,7 @@ def test_what_operators_do_not_agree_on_is_not_told() -> None:
         )
     )
 
-    assert found == Told({}, ())
+    assert found == ToldSizes({}, ())
 
 
 # Models that run at one size only

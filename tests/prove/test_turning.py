@@ -9,8 +9,8 @@ import pytest
 import onereshape as orx
 from onereshape.ground.errors import FixError
 from onereshape.prove.engines.turning import endless
-from tests.shaped_models import read
 from tests.repair.test_control_flow import written
+from tests.shaped_models import read
 
 _LOOP = (
     "g (float[1, 3] x, float s) => (float[1, 3] y) <int64 n = {COUNT}, bool yes = {1}, bool no = {0}, float top = {9}>"

@@ -7,8 +7,8 @@ from typing import Any
 
 import onnx
 
-from tests.repair.freeing_sized import FIRST, SECOND, Sized, graph
 from tests.learned import CATEGORIES, DOMAIN, FEATURES, PREPARING, TRAINED
+from tests.repair.freeing_sized import FIRST, SECOND, Sized, graph
 
 
 def _written(value: Any) -> str:

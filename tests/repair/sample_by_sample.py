@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+
 from tests.running import session
 
 Array = np.ndarray[Any, Any]

@@ -12,14 +12,14 @@ import pytest
 from onnx import helper
 
 import onereshape as orx
+from onereshape.graphs.backtracking import GAVE_UP, Patience
+from onereshape.graphs.likely_batch import Declared, Shapes, likely_axes, other_axes, other_starts
 from onereshape.ground.errors import FixError
 from onereshape.repair import batch_work
 from onereshape.repair.batch import search
 from onereshape.repair.batch.search import BatchPlan, batch_plan, fresh_patience
-from onereshape.graphs.likely_batch import Declared, Shapes, likely_axes, other_axes, other_starts
-from onereshape.graphs.backtracking import GAVE_UP, Patience
-from tests.shaped_models import read
 from tests.repair.test_released_habits import saved
+from tests.shaped_models import read
 
 LIKELY: list[tuple[Shapes, dict[str, int]]] = [
     ({"x": (1, 3), "y": (1, 4)}, {"x": 0, "y": 0}),

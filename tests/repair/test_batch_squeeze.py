@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 
-import onnx_ir as ir
 import onereshape as orx
-from onereshape.ground.errors import FixError
 from onereshape.graphs.shapes import facts_of
-from tests.running import session
+from onereshape.ground.errors import FixError
 from tests.repair.sample_by_sample import compared
+from tests.running import session
 from tests.shaped_models import dims, read
 
 

@@ -9,12 +9,12 @@ import pytest
 from onnx import parser, save
 
 import onereshape as orx
+from onereshape.graphs.backtracking import Patience
 from onereshape.ground.errors import FixError
 from onereshape.repair.batch import search
 from onereshape.repair.batch.search import batch_plan
-from onereshape.graphs.backtracking import Patience
-from tests.shaped_models import HEAD, read
 from tests.running import session
+from tests.shaped_models import HEAD, read
 
 FLAT = "t = Constant<value_ints = [6]>() f = Reshape(x, t) u = Constant<value_ints = [1, 6]>() p = Reshape(f, u)"
 FREED = {

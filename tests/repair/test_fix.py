@@ -10,9 +10,9 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import refreshed
 from onereshape.graphs.edit import Change
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.repair.fix import plan
 from onereshape.repair.step import Fixed
 from tests.checking import proto, written

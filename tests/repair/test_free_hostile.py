@@ -15,8 +15,8 @@ from onereshape.ground.errors import FixError
 from onereshape.prove.certificate import Certificate
 from onereshape.repair.fix import fix
 from onereshape.repair.step import Fixed
-from tests.prove.certifying import other
 from tests.models import write
+from tests.prove.certifying import other
 from tests.repair.sized_modules import MODULES, Array, Module
 from tests.running import session
 

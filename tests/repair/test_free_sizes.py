@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from onereshape.graphs.free_rules.alignment import readings, size_of
-from onereshape.rule.sizes import Formula, Size, cut, exact, product, symbol
 from onereshape.graphs.free_rules.patterns import pattern_of
+from onereshape.rule.sizes import Formula, Size, cut, exact, product, symbol
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")
 NUMBERS = st.integers(-6, 12)

@@ -13,10 +13,10 @@ import pytest
 
 from onereshape.ground.errors import FixError
 from onereshape.repair.dims.freeing import FreePlan, apply_free, free_plan
-from tests.repair.freeing_cases import GENERALISED, HEADER, HW, S
-from tests.repair.freeing_refusals import FORBIDDEN
 from tests.laws.batching_law import Engine
 from tests.models import model
+from tests.repair.freeing_cases import GENERALISED, HEADER, HW, S
+from tests.repair.freeing_refusals import FORBIDDEN
 from tests.running import session
 
 DATA = Path(__file__).parent.parent / "data"

@@ -9,16 +9,16 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.repair.dims.freeing import apply_free, free_plan
 from onereshape.graphs.free_rules.meeting import Meeting, same_dims
 from onereshape.graphs.record import RECORDS
 from onereshape.graphs.registry import operator_of
 from onereshape.graphs.shapes import facts_of
-from tests.repair.freeing_operators import CASES
-from tests.repair.freeing_sized import Sized
+from onereshape.repair.dims.freeing import apply_free, free_plan
 from tests.laws.batching_law import Engine
 from tests.learned import DOMAIN, version
 from tests.models import model
+from tests.repair.freeing_operators import CASES
+from tests.repair.freeing_sized import Sized
 
 Array = np.ndarray[Any, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from bench.heuristics import HEURISTICS, judged, repaired
+
 from tests.arbiter import entries
 
 CORPUS = {entry.path.name: entry for entry in entries(Path(__file__).parent.parent / "data" / "corpus")}

@@ -11,13 +11,13 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.ground.errors import FixError
-from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.run_both import Carried, certify
-from onereshape.prove.values.draw import draw
-from onereshape.prove.engines.engine import Session
-from onereshape.prove.values.input_roles import Suit, suits_of
 from onereshape.checks.check import check
+from onereshape.ground.errors import FixError
+from onereshape.prove.engines.engine import Session
+from onereshape.prove.run_both import Carried, certify
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.values.draw import draw
+from onereshape.prove.values.input_roles import Suit, suits_of
 from onereshape.repair.fix import fix
 from tests.learned import DOMAIN, FEATURES, TRAINED
 

@@ -14,9 +14,9 @@ import pytest
 import onereshape as orx
 from onereshape.cli import main
 from onereshape.ground.errors import FixError, ReshapeError
-from tests.prove.certifying import built
 from tests.commands import Captured, ran
 from tests.models import external, model
+from tests.prove.certifying import built
 from tests.repair.like_files import body, export, exported
 
 

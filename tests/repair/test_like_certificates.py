@@ -7,14 +7,13 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.rule.condition import Clause
 from onereshape.prove.certificate import Status
 from onereshape.prove.combining import status_of
-from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.run_both import certify
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.rule.condition import Clause
 from tests.prove.certifying import built, other, same
 from tests.repair.like_files import body
-
 
 four, six, nine, free = built(body(4)), built(body(6)), built(body(9)), built(body("S", "1, -1, 8"))
 

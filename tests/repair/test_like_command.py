@@ -13,8 +13,8 @@ import pytest
 import onereshape as orx
 from tests.commands import Captured, ran
 from tests.models import model
-from tests.running import session
 from tests.repair.like_files import export, exported
+from tests.running import session
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import onereshape as orx
-from onereshape.ground.errors import FixError
 from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import FixError
 from onereshape.terms.batches import NEW_AXIS
 from onereshape.terms.prove import prove_batch
 from tests.prove.certifying import built

@@ -12,10 +12,10 @@ import pytest
 from onnx import helper, numpy_helper
 
 from onereshape import fix, save
+from onereshape.graphs.request import given_model, requested
 from onereshape.ground.errors import FixError
 from onereshape.repair.batch.apply import apply_batch
 from onereshape.repair.batch.search import batch_plan
-from onereshape.graphs.request import given_model, requested
 from onereshape.terms.prove import prove_batch
 from tests.laws.batching_law import Engine
 

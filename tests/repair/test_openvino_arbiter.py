@@ -12,8 +12,8 @@ import pytest
 from openvino import opset13 as op
 
 from tests.budget import part
-from tests.repair.openvino_arbiter import Make, Verdict, alone, batched, read, reshaped, verdict, written
 from tests.openvino_models import CASES, Case, i64
+from tests.repair.openvino_arbiter import Make, Verdict, alone, batched, read, reshaped, verdict, written
 from tests.repair.openvino_untouched import untouched
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import openvino
 import pytest
-
 from bench import openvino_corpus
 from bench.openvino_corpus import counts, kind_of, lines, shown
 from bench.openvino_judge import ours
 from bench.released import Child
-from tests.repair.openvino_arbiter import read
+
 from tests.openvino_models import CASES
+from tests.repair.openvino_arbiter import read
 
 PASS, REFUSED = {"found": "pass", "why": ""}, {"found": "refused", "why": "no  rule", "code": "no-rule"}
 ROWS: list[dict[str, Any]] = [

@@ -11,8 +11,8 @@ import pytest
 from openvino import opset13 as op
 
 import onereshape as orx
-from onereshape.ground.errors import ReshapeError
 from onereshape.checks.summary import summary
+from onereshape.ground.errors import ReshapeError
 from tests.openvino_models import given, i64, model
 
 

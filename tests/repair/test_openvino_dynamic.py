@@ -10,8 +10,8 @@ import pytest
 
 import onereshape as orx
 from onereshape.ground.errors import FixError
-from onereshape.prove.runs.dynamic import DYNAMIC
 from onereshape.prove.engines.engine import Session
+from onereshape.prove.runs.dynamic import DYNAMIC
 from tests.openvino_models import CASES
 
 WORDS = "openvino itself answers otherwise while dims are dynamic"

@@ -10,17 +10,16 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import openvino
-from openvino import opset10
-from openvino import opset13 as op
 import pytest
+from bench.openvino_judge import ours
+from openvino import opset10, opset13 as op
 
 import onereshape as orx
-from bench.openvino_judge import ours
 from onereshape.cli import main
-from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.formats.ir_as_onnx import ir_writing as writing
 from onereshape.formats.openvino.openvino_ir import root_of
 from onereshape.formats.openvino.openvino_xml import parsed
-from onereshape.formats.ir_as_onnx import ir_writing as writing
+from onereshape.ground.errors import FixError, ReshapeError
 from tests.commands import Captured, process, refused
 from tests.openvino_models import CASES, Case, given, i64, model, weights
 

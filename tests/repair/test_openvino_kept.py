@@ -10,11 +10,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import openvino
 import pytest
-from openvino import opset13 as op
-from openvino import opset10, opset14
+from bench.openvino_judge import ours
+from openvino import opset10, opset13 as op, opset14
 
 import onereshape as orx
-from bench.openvino_judge import ours
 from onereshape.formats.openvino.openvino_ir import root_of
 from tests.openvino_models import Case, given, i64, model, weights
 from tests.repair.openvino_untouched import untouched

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import openvino
-from openvino import opset13 as op
 import pytest
+from openvino import opset13 as op
 
 import onereshape as orx
 from tests.openvino_models import i64

@@ -11,9 +11,9 @@ import onnx_ir as ir
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
+from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.ground.errors import FixError
 from onereshape.repair.batch.apply import apply_batch
-from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.repair.batch.search import BatchPlan, batch_plan
 from onereshape.repair.batch_work import marks_of
 from onereshape.terms.prove import prove_batch

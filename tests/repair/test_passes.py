@@ -10,8 +10,8 @@ import pytest
 from onnx_ir.passes import common
 
 import onereshape as orx
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.passes import FreeBatch, Simplify
 from tests.models import model
 

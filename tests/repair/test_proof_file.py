@@ -11,10 +11,9 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.commands import Captured, ran
 from tests.checking import written
+from tests.commands import Captured, ran
 from tests.models import external, model
-
 
 BAKED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
 FIXING = ("fix", "m.onnx", "-o", "out.onnx", "--batch", "--certificate", "proof.json")

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-
+from bench.released import Answer, summary
 from bench.released_files import Package, packages
 from bench.released_inputs import Input, places
 from bench.released_judge import judge_original, judge_repaired
-from bench.released import Answer, summary
+from onnx import TensorProto, helper, numpy_helper
+
 from tests.models import model
 
 Dims = list[int | str | None]

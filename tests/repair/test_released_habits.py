@@ -7,19 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-import onnx_ir as ir
-
 import onereshape as orx
+from onereshape.graphs.edit import Change
 from onereshape.ground.errors import FixError
+from onereshape.ground.isolation.budget import checked
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.growing import grown
-from onereshape.ground.isolation.budget import checked
-from onereshape.graphs.edit import Change
-from onereshape.repair.step import Wish
 from onereshape.repair.last_word import declared_outputs, with_batch
+from onereshape.repair.step import Wish
 from onereshape.repair.unrepaired import untouched
 
 Dims = list[int | str]

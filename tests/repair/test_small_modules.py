@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from bench import small_pictures, small_sequences
 from bench.drawn_pictures import PARTS, Drawn, dims_of
 from bench.small_modules import SMALL_KINDS, drawn_kinds, written
 from bench.small_pictures import PICTURES
 from bench.small_sequences import SEQUENCES
-from tests.running import session
+
 from tests.repair.sizes_arbiter import exports_of
+from tests.running import session
 
 TAKEN = ["layers", "x"]
 """By a function that is a module."""

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.rule.inferring.balance import FITS
 from onereshape.ground.errors import INT64_MAX
 from onereshape.rule.inference import AGREES
+from onereshape.rule.inferring.balance import FITS
 from tests.rule.asking import COLUMNS, N1, Answer, answered, ask, each
 
 # Limits of symbols, opaque expressions, missing ranks and lists

@@ -13,8 +13,8 @@ import pytest
 import onereshape as orx
 from onereshape.rule.inferring.balance import FITS
 from onereshape.rule.shape import Shape
-from tests.rule.asking import COLUMNS, COPIED, LITERAL, M1, N1, Answer, answered, ask, each
 from tests.laws.test_inference import admits, evaluate, holds
+from tests.rule.asking import COLUMNS, COPIED, LITERAL, M1, N1, Answer, answered, ask, each
 
 # Side by side with the other engines that infer
 

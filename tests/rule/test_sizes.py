@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from onereshape.rule import sizes
 from onereshape.rule.dims import Product, parse
@@ -27,9 +26,9 @@ from onereshape.rule.sizes import (
     cut,
     depends,
     exact,
+    extent,
     is_size,
     largest,
-    extent,
     over,
     product,
     smallest,

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 import onnx
 import onnx_ir as ir
+from numpy.random import Generator
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Hashing

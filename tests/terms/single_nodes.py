@@ -17,8 +17,8 @@ from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
-from tests.learned import DOMAIN, version
 from tests import running
+from tests.learned import DOMAIN, version
 
 Array = np.ndarray[Any, Any]
 HASHING = Hashing(20240229)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from itertools import product
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import ml_dtypes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from onereshape.terms.refusal import NotProven
-from tests.terms.perturbing import Node, check, floats, on_terms, leaves, words
+from tests.terms.perturbing import Node, check, floats, leaves, on_terms, words
 
 ROWS = {0: 0, ~0: 0}
 

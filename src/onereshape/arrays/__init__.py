@@ -4,5 +4,5 @@ Holds `Reshape` and `reshape()`, the choice between view and copy, a module for 
 kernels for CPUs and GPUs.  What the output dims are is left to `rule`, arrays in files to `formats`.  Begin with
 `operator`, then `view_or_copy`.
 
-Door: blocks, chunk_choice, chunking, numpy_arrays, operator, threads.
+Door: blocks, chunk_choice, chunking, operator, threads.
 """

@@ -24,7 +24,7 @@ A = TypeVar("A", bound=AnyArray)
 D = TypeVar("D", bound=np.dtype[np.generic])
 S = TypeVar("S", bound=np.generic)
 
-Words = Iterable[SupportsIndex] | AnyArray
+GivenTarget = Iterable[SupportsIndex] | AnyArray
 """A target: integers, or a 1-D array of them."""
 Attribute = SupportsIndex | Iterable[SupportsIndex]
 """The value of an attribute: a flag (`allowzero`, `special_zero`) or integers (`shape`)."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.arrays.chunking import Dims, Place
+from onereshape.arrays.chunking import BlockPlace
+from onereshape.ground.integers import Dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Take:
 
     dims: Dims
     """Of the block, without axes of size 1."""
-    sources: tuple[tuple[Place, ...], ...]
+    sources: tuple[tuple[BlockPlace, ...], ...]
 
     def __call__(self, block: Any) -> list[Any]:
         seen = block.reshape(self.dims)
@@ -36,7 +37,7 @@ class Assemble:
     dims: Dims
     seen: Dims
     """The block as the plan sees it: an axis for each flat part."""
-    destinations: tuple[tuple[tuple[Place, ...], ...], ...]
+    destinations: tuple[tuple[tuple[BlockPlace, ...], ...], ...]
     """For each piece of data."""
     whole: tuple[Take | None, ...]
     """How to take what comes as a whole block; None where it was taken already."""
@@ -64,7 +65,7 @@ class Reblock:
         return block.reshape(self.dims)
 
 
-def at(block: Any, places: tuple[Place, ...]) -> Any:
+def at(block: Any, places: tuple[BlockPlace, ...]) -> Any:
     """The elements at a place of each part, as a view: intervals of axes can always be split."""
     intervals = [slice(*one) for place in places for one in place.intervals]
     dims = tuple(dim for place in places for dim in place.dims)

@@ -26,8 +26,8 @@ try:
 except ImportError:  # installed without a compiler
     _calls = None  # type: ignore[assignment]
 
-Plan = tuple[Any, ...]
-Plans = dict[Any, Plan]
+CallPlan = tuple[Any, ...]
+Plans = dict[Any, CallPlan]
 
 MOST = 256
 """How many plans are remembered together: one more, and Python forgets all of them, the C++ one."""
@@ -146,7 +146,7 @@ else:
 
 
 def remember(
-    plans: Any, call: tuple[Any, ...], attributes: dict[str, Any], before: Hashable | None, plan: Plan
+    plans: Any, call: tuple[Any, ...], attributes: dict[str, Any], before: Hashable | None, plan: CallPlan
 ) -> None:
     """Notes the plan of a call, if the call still has the key that it had before it was answered."""
     if before is None or key(*call, **attributes) != before:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, product
 from math import lcm, prod
 
-from onereshape.arrays.chunking import Chunks, Dims, Part, PartPlan, count, is_contiguous, largest, parts, strides
+from onereshape.arrays.chunking import AxisGroup, Chunks, PartPlan, count, is_contiguous, largest, parts, strides
+from onereshape.ground.integers import Dims
 
 _FEW = 4
 """Pieces for each chunk of a part, beyond which larger chunks are tried."""
@@ -24,7 +25,7 @@ _SAMPLES = 32
 class Planned:
     """One part with the chunks of its output, and what each of them takes."""
 
-    part: Part
+    part: AxisGroup
     data: Chunks
     output: Chunks
     moves: PartPlan
@@ -36,7 +37,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChunkPlan:
     """The whole reshape: its independent parts, and the chunks of the output."""
 
     planned: tuple[Planned, ...]
@@ -55,7 +56,7 @@ class Plan:
         return self.pieces > _MANY * chunks
 
 
-def plan(data: Dims, chunks: Chunks, output: Dims, limit: int, *, regular: bool = False) -> Plan:
+def plan(data: Dims, chunks: Chunks, output: Dims, limit: int, *, regular: bool = False) -> ChunkPlan:
     """Chunks of output of at most `limit` elements, and what each takes from the chunks of data.
 
     `regular`: along each axis all chunks of output have one size, but for a smaller last one, and each chunk of a part
@@ -70,10 +71,10 @@ def plan(data: Dims, chunks: Chunks, output: Dims, limit: int, *, regular: bool 
         found = _choose(part, side, budgets[number], room, regular=regular)
         budgets[number] = largest(found.output)
         planned.append(found)
-    return Plan(tuple(planned), _whole(output, planned))
+    return ChunkPlan(tuple(planned), _whole(output, planned))
 
 
-def plan_given(data: Dims, chunks: Chunks, output: Dims, given: Chunks) -> Plan | None:
+def plan_given(data: Dims, chunks: Chunks, output: Dims, given: Chunks) -> ChunkPlan | None:
     """The plan to the chunks of output that are given, or None where they cannot be reached in one step."""
     planned: list[Planned] = []
     for part in parts(data, output):
@@ -83,10 +84,10 @@ def plan_given(data: Dims, chunks: Chunks, output: Dims, given: Chunks) -> Plan 
         if not flat and part.digits is None:
             return None
         planned.append(Planned(part, side, wanted, PartPlan(part, side, wanted, flat=flat)))
-    return Plan(tuple(planned), given)
+    return ChunkPlan(tuple(planned), given)
 
 
-def chunks_before(chunks: Chunks, heavy: Plan, limit: int) -> Chunks:
+def chunks_before(chunks: Chunks, heavy: ChunkPlan, limit: int) -> Chunks:
     """The chunks that data should have first, where the pieces of a plan are too many: contiguous where it matters."""
     found = [tuple(size for size in sizes if size) for sizes in chunks]
     sizes = [largest(part.output) for part in heavy.planned]
@@ -143,7 +144,7 @@ def pieces(moves: PartPlan, output: Chunks) -> int:
     return found * total // _SAMPLES
 
 
-def _choose(part: Part, side: Chunks, budget: int, room: int, *, regular: bool) -> Planned:
+def _choose(part: AxisGroup, side: Chunks, budget: int, room: int, *, regular: bool) -> Planned:
     """The chunks of one part: the smallest that are made of few pieces, or else those of the fewest."""
     best: tuple[int, Planned] | None = None
     while True:
@@ -159,7 +160,9 @@ def _choose(part: Part, side: Chunks, budget: int, room: int, *, regular: bool) 
         budget = min(2 * budget, room)
 
 
-def _candidates(part: Part, side: Chunks, budget: int, room: int, *, regular: bool) -> Iterator[tuple[Chunks, bool]]:
+def _candidates(
+    part: AxisGroup, side: Chunks, budget: int, room: int, *, regular: bool
+) -> Iterator[tuple[Chunks, bool]]:
     if part.data == part.output:
         sizes = _cut(side[0], budget)
         yield (sizes if not regular or _is_regular(sizes) else even(part.output[0], budget),), True
@@ -183,7 +186,7 @@ def contiguous(dims: Dims, budget: int, wanted: Dims) -> Chunks:
     return (*((1,) * dim for dim in dims[:pivot]), sizes, *((dim,) for dim in dims[pivot + 1 :]))
 
 
-def _snapped(part: Part, side: Chunks, most: int) -> Chunks | None:
+def _snapped(part: AxisGroup, side: Chunks, most: int) -> Chunks | None:
     """Chunks of output cut where those of data are, as nearly as its rows allow."""
     row = strides(part.output)[0]
     ends = sorted({-(-end // row) for end in _ends(part.data, side)})
@@ -202,7 +205,7 @@ def _ends(dims: Dims, side: Chunks) -> Iterator[int]:
         yield from (before + end * units[pivot] for end in accumulate(size for size in side[pivot] if size))
 
 
-def _tiles(part: Part, side: Chunks, budget: int) -> Chunks:
+def _tiles(part: AxisGroup, side: Chunks, budget: int) -> Chunks:
     """Chunks with about as many values of each digit as those of data have."""
     assert part.digits is not None  # noqa: S101 - the caller has looked
     digits = list(part.digits)

@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise, product
 from math import prod
 
-Dims = tuple[int, ...]
+from onereshape.ground.integers import Dims
+
 Chunks = tuple[Dims, ...]
 """The sizes of the chunks along each axis, as Dask writes them."""
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AxisGroup:
     """Axes of data and axes of output that hold the same elements, whatever the other axes do."""
 
     data_axes: Dims
@@ -39,7 +40,7 @@ class Part:
     """What both sides merge, or None where there are no such digits."""
 
 
-def parts(data: Dims, output: Dims) -> list[Part]:
+def parts(data: Dims, output: Dims) -> list[AxisGroup]:
     """The independent parts of a reshape of arrays that are not empty, in the order of the axes.
 
     >>> [(part.data, part.output, part.digits) for part in parts((5, 6, 1, 2), (5, 3, 4))]
@@ -47,7 +48,7 @@ def parts(data: Dims, output: Dims) -> list[Part]:
     """
     left = [(axis, dim) for axis, dim in enumerate(data) if dim != 1]
     right = [(axis, dim) for axis, dim in enumerate(output) if dim != 1]
-    found: list[Part] = []
+    found: list[AxisGroup] = []
     i = j = 0
     while i < len(left):
         first, second = i, j
@@ -61,7 +62,7 @@ def parts(data: Dims, output: Dims) -> list[Part]:
         sides = left[first:i], right[second:j]
         dims = [tuple(dim for _, dim in side) for side in sides]
         axes = [tuple(axis for axis, _ in side) for side in sides]
-        found.append(Part(axes[0], axes[1], dims[0], dims[1], _digits(dims[0], dims[1])))
+        found.append(AxisGroup(axes[0], axes[1], dims[0], dims[1], _digits(dims[0], dims[1])))
     return found
 
 
@@ -128,7 +129,7 @@ def _ranges(start: int, stop: int, digits: Dims) -> Iterator[tuple[Range, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPlace:
     """A box within a block: an interval of each axis, which is split into `dims`, and then a range of each of those."""
 
     intervals: tuple[Range, ...]
@@ -137,11 +138,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class BlockMove:
     """Elements that go from a place in a block of data to a place in a block of output, in the same order."""
 
-    source: Place
-    destination: Place
+    source: BlockPlace
+    destination: BlockPlace
 
     @property
     def volume(self) -> int:
@@ -165,7 +166,7 @@ class _Met:
 
 
 @dataclass(slots=True)
-class _Axis:
+class _DataAxis:
     """An axis of data: its digits, and the boxes of its chunks; those of size 0 take no part."""
 
     digits: Dims
@@ -209,14 +210,14 @@ def _shifted(one: Range, other: Range) -> Range:
     return one[0] - other[0], one[1] - other[0]
 
 
-Moves = dict[Dims, list[Move]]
+Moves = dict[Dims, list[BlockMove]]
 """For one chunk of output: what it takes from each chunk of data, by their numbers."""
 
 
 class PartPlan:
     """For each chunk of output of one part, what it takes from which chunks of data."""
 
-    def __init__(self, part: Part, data: Chunks, output: Chunks, *, flat: bool) -> None:
+    def __init__(self, part: AxisGroup, data: Chunks, output: Chunks, *, flat: bool) -> None:
         """`flat`: the chunks of output are contiguous, and blocks of output are seen as one axis."""
         self.flat = flat
         self._output = output
@@ -227,7 +228,7 @@ class PartPlan:
             raise ValueError("chunks that are not contiguous need digits")
         self._merged = [digits] if flat else [found for _, found in _runs(part.output, digits)]
         self._axes = [
-            _Axis(found, first, sizes) for (first, found), sizes in zip(_runs(part.data, digits), data, strict=True)
+            _DataAxis(found, first, sizes) for (first, found), sizes in zip(_runs(part.data, digits), data, strict=True)
         ]
         self._known: dict[Dims, Moves] = {}
 
@@ -260,14 +261,14 @@ class PartPlan:
                 for box, (start, _) in zip(chosen, intervals, strict=True)
             )
             for met in product(*meets):
-                source = Place(
+                source = BlockPlace(
                     tuple(one.interval for one in met),
                     tuple(dim for one in met for dim in one.dims),
                     tuple(span for one in met for span in one.within),
                 )
                 common = (span for one in met for span in one.common)
-                destination = Place(there, dims, tuple(map(_shifted, common, asked)))
-                found.setdefault(tuple(one.number for one in met), []).append(Move(source, destination))
+                destination = BlockPlace(there, dims, tuple(map(_shifted, common, asked)))
+                found.setdefault(tuple(one.number for one in met), []).append(BlockMove(source, destination))
         return found
 
     def _intervals(self, index: Dims) -> list[Range]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.arrays.view_or_copy import LINE, CopyPlan, copy_plan
 from onereshape.arrays.threads import threads
+from onereshape.arrays.view_or_copy import LINE, CopyPlan, copy_plan
+from onereshape.ground.integers import Dims
+from onereshape.ground.numpy_types import Array
 
 try:
     from onereshape.arrays import _copy
 except ImportError:  # installed without a compiler
     _copy = None  # type: ignore[assignment]
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Dims = tuple[int, ...]
 
 SMALLEST = 2048
 """The bytes below which NumPy's copy is over before a plan is found."""

@@ -11,8 +11,7 @@ from onereshape.arrays import cuda_driver
 from onereshape.arrays.gpu_boxes import boxes_of, ways_of
 from onereshape.arrays.gpu_plans import Boxes
 from onereshape.arrays.view_or_copy import CopyPlan, copy_plan
-
-Dims = tuple[int, ...]
+from onereshape.ground.integers import Dims
 
 SMALLEST = 4 << 20
 """The bytes below which a library's own copy is as fast: the host takes longer than the device."""

@@ -23,10 +23,12 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.utils import parse_bytes
 
 from onereshape.arrays.blocks import Assemble, Reblock, Take
-from onereshape.arrays.chunk_choice import Plan, chunks_before, divided, plan, plan_given
-from onereshape.arrays.chunking import Chunks, Dims, Move, count, largest
-from onereshape.arrays.numpy_arrays import Array, reshape_numpy
+from onereshape.arrays.chunk_choice import ChunkPlan, chunks_before, divided, plan, plan_given
+from onereshape.arrays.chunking import BlockMove, Chunks, count, largest
+from onereshape.arrays.numpy_arrays import reshape_numpy
 from onereshape.ground.errors import ReshapeError
+from onereshape.ground.integers import Dims
+from onereshape.ground.numpy_types import Array
 
 DaskArray = Any
 """Dask's own annotations do not fit its functions."""
@@ -98,7 +100,7 @@ def _planned(data: DaskArray, output: Dims, limit: int, wanted: Chunks | None, *
     return _graph(data, output, ours)
 
 
-def _own(data: DaskArray, output: Dims, limit: int, ours: Plan) -> DaskArray | None:
+def _own(data: DaskArray, output: Dims, limit: int, ours: ChunkPlan) -> DaskArray | None:
     """Dask's own reshape, where it works within the limit and with no more pieces."""
     try:
         before, after = reshape_rechunk(data.shape, output, data.chunks)[:2]
@@ -116,7 +118,7 @@ def _own(data: DaskArray, output: Dims, limit: int, ours: Plan) -> DaskArray | N
     return data.rechunk(before, block_size_limit=size, method="tasks").reshape(output)
 
 
-def _graph(data: DaskArray, output: Dims, chosen: Plan) -> DaskArray:
+def _graph(data: DaskArray, output: Dims, chosen: ChunkPlan) -> DaskArray:
     """The array whose blocks are made as the plan says."""
     name = f"reshape-{tokenize(data, output, chosen.output)}"
     layer: dict[Any, Any] = {}
@@ -140,7 +142,7 @@ def _blocks(chunks: Chunks) -> Iterator[tuple[Dims, Dims]]:
 
 
 def _block(
-    data: DaskArray, index: Dims, dims: Dims, chosen: Plan
+    data: DaskArray, index: Dims, dims: Dims, chosen: ChunkPlan
 ) -> tuple[Reblock | Assemble, list[tuple[Take | None, Any]]]:
     """How one block of output is made, and what is taken for it from which blocks, None where it is all of a block."""
     taken: list[tuple[Take | None, Any]] = []
@@ -157,7 +159,7 @@ def _block(
     return Assemble(dims, _seen(index, chosen), tuple(destinations), tuple(whole)), taken
 
 
-def _pieces(data: DaskArray, index: Dims, chosen: Plan) -> Iterator[tuple[Any, Dims, tuple[list[Move], ...]]]:
+def _pieces(data: DaskArray, index: Dims, chosen: ChunkPlan) -> Iterator[tuple[Any, Dims, tuple[list[BlockMove], ...]]]:
     """The key of each block of data that a block of output needs, its dims without ones, and the moves of each part."""
     ones = [next(number for number, size in enumerate(sizes) if size) for sizes in data.chunks]
     found = [part.moves.moves(tuple(index[axis] for axis in part.part.output_axes)) for part in chosen.planned]
@@ -171,7 +173,7 @@ def _pieces(data: DaskArray, index: Dims, chosen: Plan) -> Iterator[tuple[Any, D
         yield (data.name, *place), size, moves
 
 
-def _seen(index: Dims, chosen: Plan) -> Dims:
+def _seen(index: Dims, chosen: ChunkPlan) -> Dims:
     found: list[int] = []
     for part in chosen.planned:
         sizes = [part.output[n][index[axis]] for n, axis in enumerate(part.part.output_axes)]

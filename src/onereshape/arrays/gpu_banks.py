@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import ceil, gcd, inf, prod
 from typing import NamedTuple
 
-Dim = tuple[int, int, int]
+CopyDim = tuple[int, int, int]
 """Size, stride in the source and stride in the destination."""
 
-Part = tuple[int, int, int, int]
+WalkDim = tuple[int, int, int, int]
 """Axis, count, step and last of one dim of a walk."""
 
 _Samples = list[tuple[int, list[int]]]
@@ -69,7 +69,7 @@ _PADDED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BankedRead:
     """Bytes of a read, what rows lie at the same place modulo, the span of a row, how its reads begin, and how many.
 
     Then pitches by dim, log2 of a warp's words along a run and of those whose units come in one order, and all bytes.
@@ -95,23 +95,23 @@ class Gather:
     whether lines count more than banks.  `flat` are the dims that the last one stands for, if it stands for many.
     """
 
-    dims: tuple[Dim, ...]
+    dims: tuple[CopyDim, ...]
     extents: tuple[int, ...]
     joined: frozenset[int]
     aligned: int
     unit: int
-    units_of: list[Part]
-    runs_of: list[Part]
+    units_of: list[WalkDim]
+    runs_of: list[WalkDim]
     words: int
     runs: int
     across: int
     begins: int
     loose: bool
     lined: bool
-    flat: tuple[Dim, ...]
+    flat: tuple[CopyDim, ...]
 
 
-class _Way(NamedTuple):
+class _ReadWay(NamedTuple):
     """A width of reads and a number of lanes, with the least that it may cost."""
 
     least: float
@@ -124,9 +124,9 @@ class _Way(NamedTuple):
     fixed: float
 
 
-def held(gather: Gather) -> Held | None:
+def held(gather: Gather) -> BankedRead | None:
     """The cheapest way; None where none fits."""
-    best: tuple[float, Held] | None = None
+    best: tuple[float, BankedRead] | None = None
     samples: dict[tuple[int, int], _Samples] = {}
     for way in _ways(gather):
         if best is not None and way.least >= best[0] * _ENOUGH:
@@ -163,9 +163,9 @@ def _slots(begins: int, grain: int, span: int, lined: bool) -> tuple[int, int]:
     return slot, -(-(span + slot - gcd(slot, begins)) // grain)
 
 
-def _ways(gather: Gather) -> list[_Way]:
+def _ways(gather: Gather) -> list[_ReadWay]:
     """All ways, the most promising first."""
-    found: list[_Way] = []
+    found: list[_ReadWay] = []
     order, inner = _order(gather)
     shares = []
     for lanes in (5, 4, 3) if not gather.across else (5, 4, 3, 2, 1):
@@ -195,7 +195,7 @@ def _ways(gather: Gather) -> list[_Way]:
             turned = _turned(gather, grain, row_axes)
             fewest = _fewest(gather.unit)
             found += [
-                _Way(reads + fixed + tiles * fewest, grain, modulus, lanes, turned, kept, tiles, reads + fixed)
+                _ReadWay(reads + fixed + tiles * fewest, grain, modulus, lanes, turned, kept, tiles, reads + fixed)
                 for lanes, tiles, fixed in shares
             ]
     found.sort()
@@ -231,7 +231,7 @@ def _turned(gather: Gather, grain: int, row_axes: list[int]) -> int:
     return NOT_TURNED if banks == 1 else 5 - (banks.bit_length() - 1)
 
 
-def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tuple[float, Held] | None:
+def _pitched(gather: Gather, way: _ReadWay, samples: _Samples, below: float) -> tuple[float, BankedRead] | None:
     """The pitches with the fewest turns for the samples, and what that costs; None where all cost as much as that."""
     order, joined = _order(gather)
     inner = joined[: way.kept]
@@ -272,7 +272,7 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
     if best is None:
         return None
     slot, chunks = _slots(begins, way.grain, span, gather.lined)
-    return best[0], Held(way.grain, modulus, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
+    return best[0], BankedRead(way.grain, modulus, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
 
 
 def _pads(dims: int, span: int, modulus: int) -> list[tuple[int, int]]:
@@ -298,7 +298,7 @@ def _pitches(
     return pitch, reach
 
 
-def _sampled(gather: Gather, way: _Way) -> _Samples:
+def _sampled(gather: Gather, way: _ReadWay) -> _Samples:
     """The places of the first units that a warp gathers in the midst of a box, and of the last at three quarters."""
     per_word, word = max(1, 4 // gather.unit), max(4, gather.unit)
     across, wide = 32 >> way.lanes, 1 << way.lanes
@@ -330,7 +330,7 @@ def _begin(gather: Gather, run: int) -> int:
     return begin
 
 
-def _placed(numbers: list[int], parts: list[Part]) -> _Samples:
+def _placed(numbers: list[int], parts: list[WalkDim]) -> _Samples:
     found: _Samples = []
     before = 1
     for axis, count, step, last in parts:

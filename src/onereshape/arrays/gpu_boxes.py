@@ -30,7 +30,7 @@ _FAR = 1 << 40
 """How far apart rows are taken to lie that lie anywhere."""
 
 
-class Way(NamedTuple):
+class Cutting(NamedTuple):
     """How boxes are cut: their bytes, their threads (0: by rule), and whether in squares (None: by rule).
 
     `lined`: reads and writes begin with lines of memory, whatever that costs in banks.  `flat`: see `_flat`.
@@ -43,19 +43,19 @@ class Way(NamedTuple):
     flat: bool = False
 
 
-BY_RULE = Way()
+BY_RULE = Cutting()
 
 OTHERS = (
-    Way(24576, squares=False),
-    Way(16384, lined=True),
-    Way(24576, flat=True),
-    Way(49152, threads=512, squares=False),
-    Way(squares=False, lined=True),
-    Way(20480),
-    Way(12288),
-    Way(65536, squares=False),
-    Way(32768, flat=True),
-    Way(16384, threads=128, squares=False),
+    Cutting(24576, squares=False),
+    Cutting(16384, lined=True),
+    Cutting(24576, flat=True),
+    Cutting(49152, threads=512, squares=False),
+    Cutting(squares=False, lined=True),
+    Cutting(20480),
+    Cutting(12288),
+    Cutting(65536, squares=False),
+    Cutting(32768, flat=True),
+    Cutting(16384, threads=128, squares=False),
 )
 """Ways that are often faster where the rule's is not: which one, no rule here tells.
 
@@ -64,7 +64,7 @@ Of 40 these are the ten that gain most together, over 2,198 random layouts of 64
 
 
 @lru_cache(maxsize=4096)
-def boxes_of(plan: CopyPlan, alignment: int, way: Way = BY_RULE) -> Boxes | None:
+def boxes_of(plan: CopyPlan, alignment: int, way: Cutting = BY_RULE) -> Boxes | None:
     """The launch for a plan whose source begins at a multiple of `alignment` bytes; None where there is no box."""
     if plan.dims == (1,):
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 from typing import NamedTuple
 
-from onereshape.arrays.gpu_banks import SECTOR, TABLE, Dim, Gather, Held, held
+from onereshape.arrays.gpu_banks import SECTOR, TABLE, BankedRead, CopyDim, Gather, held
 from onereshape.arrays.gpu_runs import Runs, run_starts, runs_in
 from onereshape.arrays.gpu_shapes import Shape, boxes_along
 from onereshape.arrays.gpu_squares import FULL, Middle, middle_of, woven
@@ -23,7 +23,7 @@ _LONG, _MOVED = 192, 64
 
 _NO_STEP = 0xFFFFFFFF
 
-Walk = list[tuple[int, int, int, int, int]]
+BoxWalk = list[tuple[int, int, int, int, int]]
 """Dims, the innermost first: count, step, last, x, y.  Place i is min(i * step, last)."""
 
 
@@ -53,14 +53,14 @@ class Layout(NamedTuple):
     one stands for, if it stands for many: where its places lie in the source, these say.
     """
 
-    dims: tuple[Dim, ...]
+    dims: tuple[CopyDim, ...]
     unit: int
     alignment: int
     lined: bool
-    flat: tuple[Dim, ...] = ()
+    flat: tuple[CopyDim, ...] = ()
 
 
-class _Cut(NamedTuple):
+class _CutBoxes(NamedTuple):
     """Boxes cut in runs: where they begin in the destination, their lowest byte, and the tables of places of a run."""
 
     runs: Runs
@@ -74,13 +74,13 @@ class _Walks(NamedTuple):
     """Boxes in that order of dims, rows of the source, runs of the destination, units of a run."""
 
     order: list[int]
-    boxes: Walk
-    rows: Walk
-    runs: Walk
-    units: Walk
+    boxes: BoxWalk
+    rows: BoxWalk
+    runs: BoxWalk
+    units: BoxWalk
 
 
-class _Sizes(NamedTuple):
+class _BoxSizes(NamedTuple):
     """Rows and runs of a box, threads, all shared memory, and where the middle begins in it."""
 
     rows: int
@@ -117,7 +117,7 @@ def boxes_in(layout: Layout, shape: Shape, threads: int, side: int | None) -> Bo
     )
 
 
-def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
+def _cut(layout: Layout, shape: Shape, side: int | None) -> _CutBoxes | None:
     dims, unit, alignment, lined, flat = layout
     extents, per_word = shape.extents, max(1, 4 // unit)
     runs = runs_in(dims, shape, unit, side)
@@ -151,10 +151,10 @@ def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
         lined,
         flat,
     )
-    return _Cut(runs, gather, starts, low, shifts)
+    return _CutBoxes(runs, gather, starts, low, shifts)
 
 
-def _sizes(cut: _Cut, found: Held, middle: Middle, threads: int) -> _Sizes | None:
+def _sizes(cut: _CutBoxes, found: BankedRead, middle: Middle, threads: int) -> _BoxSizes | None:
     """None where the middle is too large for its places."""
     gather = cut.gather
     per_word = max(1, 4 // gather.unit)
@@ -171,7 +171,7 @@ def _sizes(cut: _Cut, found: Held, middle: Middle, threads: int) -> _Sizes | Non
         kept = -(-shared // 16) * 16
         shared = kept + size + 32
     many = full is not None and shared >= full
-    return _Sizes(rows, runs, threads or (512 if many else 256), shared, kept)
+    return _BoxSizes(rows, runs, threads or (512 if many else 256), shared, kept)
 
 
 def magic(number: int) -> tuple[int, int]:
@@ -180,7 +180,7 @@ def magic(number: int) -> tuple[int, int]:
     return -(-(1 << 31 + bits) // number), 31 + bits
 
 
-def _packed(cut: _Cut, found: Held, middle: Middle, walks: _Walks, sizes: _Sizes) -> bytes:
+def _packed(cut: _CutBoxes, found: BankedRead, middle: Middle, walks: _Walks, sizes: _BoxSizes) -> bytes:
     runs, gather = cut.runs, cut.gather
     units = prod(count for _, count, _, _ in gather.units_of)
     word, per_word = max(4, gather.unit), max(1, 4 // gather.unit)
@@ -220,12 +220,12 @@ def _packed(cut: _Cut, found: Held, middle: Middle, walks: _Walks, sizes: _Sizes
     return packed + bytes(40 * (STEPS - sum(lengths)))
 
 
-def _loose(dims: tuple[Dim, ...], runs: Runs) -> bool:
+def _loose(dims: tuple[CopyDim, ...], runs: Runs) -> bool:
     """Whether words across runs begin anywhere in the words of shared memory."""
     return any(dims[axis][1] * at % 4 for axis, _, *steps in (*runs.units, *runs.runs) for at in steps)
 
 
-def _dense(dims: tuple[Dim, ...], unit: int) -> bool:
+def _dense(dims: tuple[CopyDim, ...], unit: int) -> bool:
     """Whether all of the source between its first byte and its last is read, by one box or another."""
     span = unit
     for stride, size in sorted((abs(stride), size) for size, stride, _ in dims):
@@ -235,7 +235,7 @@ def _dense(dims: tuple[Dim, ...], unit: int) -> bool:
     return True
 
 
-def _order(dims: tuple[Dim, ...], shape: Shape) -> list[int]:
+def _order(dims: tuple[CopyDim, ...], shape: Shape) -> list[int]:
     """The dims along which there are several boxes, in the order in which they follow each other.
 
     First the one that runs are cut at and the one that rows are cut at, so that neighbours, which share sectors of
@@ -252,14 +252,14 @@ def _walks(gather: Gather, shape: Shape, pitch: dict[int, int]) -> _Walks:
     dims, extents = gather.dims, gather.extents
     order = _order(dims, shape)
     inside = {axis: abs(dims[axis][1]) for axis in gather.joined} | pitch
-    boxes: Walk = []
+    boxes: BoxWalk = []
     for axis in order:
         size, stride, into = dims[axis]
         count = boxes_along(size, extents[axis], shape.steps[axis])
         boxes.append((count, shape.steps[axis], size - extents[axis], stride, into))
-    rows: Walk = [(extents[a], 1, extents[a] - 1, abs(dims[a][1]), step) for a, step in pitch.items()]
-    runs: Walk = [(n, by, last, dims[a][2], _signed(dims, inside, a)) for a, n, by, last in gather.runs_of]
-    units: Walk = [(n, by, last, 0, _signed(dims, inside, a)) for a, n, by, last in gather.units_of]
+    rows: BoxWalk = [(extents[a], 1, extents[a] - 1, abs(dims[a][1]), step) for a, step in pitch.items()]
+    runs: BoxWalk = [(n, by, last, dims[a][2], _signed(dims, inside, a)) for a, n, by, last in gather.runs_of]
+    units: BoxWalk = [(n, by, last, 0, _signed(dims, inside, a)) for a, n, by, last in gather.units_of]
     if gather.flat:
         boxes = [(*box[:3], 0, box[4]) if box[3] == dims[-1][1] else box for box in boxes]
         rows, units = [(size, 1, size - 1, stride, 0) for size, stride, _ in reversed(gather.flat)], []
@@ -275,7 +275,7 @@ def _strips(words: int, runs: int, lanes: int, warps: int) -> tuple[int, int, in
     return strip, pieces, pieces * groups
 
 
-def _signed(dims: tuple[Dim, ...], inside: dict[int, int], axis: int) -> int:
+def _signed(dims: tuple[CopyDim, ...], inside: dict[int, int], axis: int) -> int:
     """How far apart neighbours along a dim lie in shared memory, backwards where the source has them so."""
     stride = dims[axis][1]
     if not stride:

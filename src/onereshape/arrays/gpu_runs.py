@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from onereshape.arrays.gpu_banks import SECTOR, Dim, Part
+from onereshape.arrays.gpu_banks import SECTOR, CopyDim, WalkDim
 from onereshape.arrays.gpu_shapes import TRIMMED, Shape, box_starts, boxes_along, cut_at, quantum
 
 _UNITS = 1024
@@ -20,28 +20,28 @@ class Runs:
     those of a box by the entry `split` of its runs.  In squares each run stands for some, along the dim `side`.
     """
 
-    units: list[Part]
-    runs: list[Part]
+    units: list[WalkDim]
+    runs: list[WalkDim]
     trim: int
     cut: int | None
     split: int | None
     side: int | None
 
 
-def runs_in(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None) -> Runs | None:
+def runs_in(dims: tuple[CopyDim, ...], shape: Shape, unit: int, side: int | None) -> Runs | None:
     """The runs of a box, in squares where there is a `side`; None where runs that overlap would end before it."""
     runs = _overlapping(dims, shape, unit, side)
     return None if side is not None and shape.trim and runs.cut is None else runs
 
 
-def run_starts(dims: tuple[Dim, ...], shape: Shape, runs: Runs) -> list[int]:
+def run_starts(dims: tuple[CopyDim, ...], shape: Shape, runs: Runs) -> list[int]:
     """How far apart boxes, and the runs in them, begin in the destination; without those of a square."""
     inside = [at * dims[axis][2] for axis, _, *steps in runs.runs for at in steps if axis != runs.side]
     beside = [] if runs.side is None else [dims[runs.side][2]]
     return [*box_starts(dims, shape.extents, shape.steps), *inside, *beside]
 
 
-def _overlapping(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None) -> Runs:
+def _overlapping(dims: tuple[CopyDim, ...], shape: Shape, unit: int, side: int | None) -> Runs:
     runs = _cut(dims, shape, unit, side, 0)
     apart = any(start % SECTOR for start in run_starts(dims, shape, runs))
     if shape.trim or (runs.split is not None and apart and unit <= TRIMMED):
@@ -49,10 +49,10 @@ def _overlapping(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | Non
     return runs
 
 
-def _cut(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None, trim: int) -> Runs:
+def _cut(dims: tuple[CopyDim, ...], shape: Shape, unit: int, side: int | None, trim: int) -> Runs:
     """Runs end before the dim `side`, and where the table of places does."""
-    units_of: list[Part] = []
-    runs_of: list[Part] = []
+    units_of: list[WalkDim] = []
+    runs_of: list[WalkDim] = []
     units, whole = 1, True
     last = split = None
     for axis in reversed(range(len(dims))):

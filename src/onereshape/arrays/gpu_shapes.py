@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
-from onereshape.arrays.gpu_banks import ROOM, SECTOR, TABLE, Dim
+from onereshape.arrays.gpu_banks import ROOM, SECTOR, TABLE, CopyDim
 
 Trims = tuple[tuple[int, int], ...]
 
@@ -59,14 +59,14 @@ class Shape:
 class _Layout(NamedTuple):
     """Dims, the bytes moved as one, and the dims that the source walks, the nearest first."""
 
-    dims: tuple[Dim, ...]
+    dims: tuple[CopyDim, ...]
     unit: int
     by_source: list[int]
     trims: Trims
 
 
 @lru_cache(maxsize=64)
-def best(dims: tuple[Dim, ...], unit: int, room: int, trims: Trims = TRIMS) -> Shape | None:
+def best(dims: tuple[CopyDim, ...], unit: int, room: int, trims: Trims = TRIMS) -> Shape | None:
     """The cheapest of the boxes that hold runs of these lengths."""
     by_source = sorted(
         (axis for axis, (_, stride, _) in enumerate(dims) if stride), key=lambda axis: (abs(dims[axis][1]), -axis)
@@ -85,7 +85,7 @@ def best(dims: tuple[Dim, ...], unit: int, room: int, trims: Trims = TRIMS) -> S
     return found
 
 
-def _grown(dims: tuple[Dim, ...], by_source: list[int], unit: int, room: int) -> Iterator[list[int]]:
+def _grown(dims: tuple[CopyDim, ...], by_source: list[int], unit: int, room: int) -> Iterator[list[int]]:
     """The extents that hold runs of each two lengths, the destination's and the source's, until nothing grows."""
     seen: set[tuple[int, ...]] = set()
     targets = _TARGETS if unit < 4 else _FINE
@@ -127,7 +127,7 @@ def quantum(run: int) -> int:
     return SECTOR // gcd(SECTOR, run)
 
 
-def _grown_destination(dims: tuple[Dim, ...], unit: int, target: int) -> tuple[list[int], bool]:
+def _grown_destination(dims: tuple[CopyDim, ...], unit: int, target: int) -> tuple[list[int], bool]:
     """Extents, and whether there is more to grow."""
     extents = [1] * len(dims)
     run = unit
@@ -143,7 +143,7 @@ def _grown_destination(dims: tuple[Dim, ...], unit: int, target: int) -> tuple[l
 
 
 def _grown_source(
-    dims: tuple[Dim, ...], first: list[int], by_source: list[int], unit: int, target: int
+    dims: tuple[CopyDim, ...], first: list[int], by_source: list[int], unit: int, target: int
 ) -> tuple[list[int], bool]:
     """The same from these extents on."""
     extents = first.copy()
@@ -169,7 +169,7 @@ def _joins(stride: int, span: int, unit: int) -> bool:
     return stride - span <= _GAP or (span == unit and stride <= 2 * unit)
 
 
-def _fill(dims: tuple[Dim, ...], extents: list[int], unit: int, room: int) -> None:
+def _fill(dims: tuple[CopyDim, ...], extents: list[int], unit: int, room: int) -> None:
     """More of the dims as the destination has them, while there is room; in whole sectors where that costs little."""
     held = prod(extents) * unit
     for axis in reversed(range(len(dims))):
@@ -184,7 +184,7 @@ def _fill(dims: tuple[Dim, ...], extents: list[int], unit: int, room: int) -> No
             held = held // extent * extents[axis]
 
 
-def cut_at(dims: tuple[Dim, ...], extents: tuple[int, ...]) -> int | None:
+def cut_at(dims: tuple[CopyDim, ...], extents: tuple[int, ...]) -> int | None:
     """The dim that runs of the destination are cut at."""
     return next((axis for axis in reversed(range(len(dims))) if extents[axis] < dims[axis][0]), None)
 
@@ -247,7 +247,7 @@ def boxes_along(size: int, extent: int, step: int) -> int:
     return 1 - (extent - size) // step
 
 
-def box_starts(dims: tuple[Dim, ...], extents: tuple[int, ...], steps: tuple[int, ...]) -> list[int]:
+def box_starts(dims: tuple[CopyDim, ...], extents: tuple[int, ...], steps: tuple[int, ...]) -> list[int]:
     """How far apart boxes begin in the destination."""
     return [
         at * into

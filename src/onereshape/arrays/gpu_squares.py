@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log, prod
 from typing import NamedTuple
 
-from onereshape.arrays.gpu_banks import SECTOR, Dim, Gather
+from onereshape.arrays.gpu_banks import SECTOR, CopyDim, Gather
 
 ROOMS = 49152, 40960, 32768, 28672, 24576, 16384
 """The bytes of boxes, of which the best is taken."""
@@ -54,7 +54,7 @@ class Middle(NamedTuple):
     woven: bool
 
 
-def side_of(dims: tuple[Dim, ...], unit: int) -> int | None:
+def side_of(dims: tuple[CopyDim, ...], unit: int) -> int | None:
     """The dim whose neighbours lie side by side in the source but not in the destination; None where no square fits."""
     found = next((axis for axis, (_, stride, _) in enumerate(dims) if stride == unit), None)
     if unit > 2 or found is None:
@@ -76,7 +76,7 @@ def middle_of(gather: Gather, lanes: int, sides: int, weave: bool) -> Middle:
     return Middle(sides, gather.runs, -(-sides // per_word), pitch, whole, (whole + 2 * (_OUT - 1)) // _OUT, weave)
 
 
-def woven(dims: tuple[Dim, ...], extents: tuple[int, ...], unit: int, side: int) -> bool:
+def woven(dims: tuple[CopyDim, ...], extents: tuple[int, ...], unit: int, side: int) -> bool:
     """Whether runs of the side, which follow each other in the destination, are single bytes, short, and cut words."""
     inner = [size for size, _, _ in dims[side + 1 :]]
     run = prod(inner)

@@ -10,8 +10,7 @@ import numpy as np
 from onereshape.arrays import cpu_copy
 from onereshape.arrays.view_or_copy import view_strides
 from onereshape.ground.errors import INT64_MAX, ReshapeError
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from onereshape.ground.numpy_types import Array
 
 MAX_RANK = 64
 """NumPy's own limit on the number of dims."""

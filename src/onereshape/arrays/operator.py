@@ -11,17 +11,18 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from onereshape.ground import dtypes
 from onereshape.arrays import calls
-from onereshape.arrays.accepted import A, AnyArray, Attribute, Chunks, D, S, Words
+from onereshape.arrays.accepted import A, AnyArray, Attribute, Chunks, D, GivenTarget, S
 from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.libraries import library_of
-from onereshape.arrays.numpy_arrays import Array, quickest, reshape_numpy
+from onereshape.arrays.numpy_arrays import quickest, reshape_numpy
+from onereshape.ground import dtypes
 from onereshape.ground.errors import ReshapeError
+from onereshape.ground.numpy_types import Array
+from onereshape.ground.text import shown
 from onereshape.rule.semantics import output_dims
 from onereshape.rule.specs import NAMES, SPECS, Spec, spec as find_spec
 from onereshape.rule.target import read_flag, read_integers, read_target
-from onereshape.ground.text import shown
 
 _NUMPY = (np.ndarray, np.generic)
 _LISTS = (list, tuple)
@@ -38,11 +39,11 @@ class _Call(NamedTuple):
     def key(self, data: Any, copy: bool | None) -> Any:
         return calls.key(data, *self.words, **self.attributes) if copy is None else None
 
-    def remember(self, data: Any, key: Any, plan: calls.Plan) -> None:
+    def remember(self, data: Any, key: Any, plan: calls.CallPlan) -> None:
         calls.remember(self.plans, (data, *self.words), self.attributes, key, plan)
 
 
-class _Asked(NamedTuple):
+class _Specified(NamedTuple):
     """What an operator was asked to be."""
 
     spec: Spec
@@ -50,7 +51,7 @@ class _Asked(NamedTuple):
     target: tuple[int, ...] | None
 
 
-def _read(spec: Spec, attributes: dict[str, Any]) -> _Asked:
+def _read(spec: Spec, attributes: dict[str, Any]) -> _Specified:
     """The attributes of a specification, as they were given; those of which nothing can come are refused."""
     given, target = dict(attributes), None
     if spec.target_in == "attribute":
@@ -60,7 +61,7 @@ def _read(spec: Spec, attributes: dict[str, Any]) -> _Asked:
     zero_copies = read_flag(spec, given)
     if target is not None:
         read_target(target, spec, zero_copies=zero_copies)  # refuse now what no data can mend
-    return _Asked(spec, zero_copies, target)
+    return _Specified(spec, zero_copies, target)
 
 
 class Reshape(calls.Door):
@@ -102,7 +103,7 @@ class Reshape(calls.Door):
         """Whether a 0 in the target copies a dim of data."""
         return self._zero_copies
 
-    def bind(self, target: Words) -> Reshape:
+    def bind(self, target: GivenTarget) -> Reshape:
         """The same operator with a constant second input, which a call may leave out.
 
         >>> Reshape("onnx").bind([0, -1])(np.zeros((2, 3, 4))).shape
@@ -116,17 +117,17 @@ class Reshape(calls.Door):
 
     @overload
     def __call__(
-        self, data: np.ndarray[tuple[int, ...], D], shape: Words | None = None, *, copy: bool | None = None
+        self, data: np.ndarray[tuple[int, ...], D], shape: GivenTarget | None = None, *, copy: bool | None = None
     ) -> np.ndarray[tuple[int, ...], D]: ...
     @overload
     def __call__(
-        self, data: S, shape: Words | None = None, *, copy: bool | None = None
+        self, data: S, shape: GivenTarget | None = None, *, copy: bool | None = None
     ) -> np.ndarray[tuple[int, ...], np.dtype[S]]: ...
     @overload
     def __call__(
         self,
         data: A,
-        shape: Words | None = None,
+        shape: GivenTarget | None = None,
         *,
         copy: bool | None = None,
         chunks: Chunks | None = None,
@@ -149,16 +150,16 @@ class Reshape(calls.Door):
         call = _Call(self._plans, (shape,), {})
         return _reshape(self._asked(), data, shape, copy, _options(chunks, limit), call)
 
-    def _asked(self) -> _Asked:
-        return _Asked(self.spec, self._zero_copies, self.target)
+    def _asked(self) -> _Specified:
+        return _Specified(self.spec, self._zero_copies, self.target)
 
-    def output_dims(self, data: AnyArray, shape: Words | None = None) -> tuple[int, ...]:
+    def output_dims(self, data: AnyArray, shape: GivenTarget | None = None) -> tuple[int, ...]:
         """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
         return _output_dims(self._asked(), data, shape)
 
 
 def _reshape(  # noqa: PLR0913, PLR0917 - a call in its parts
-    asked: _Asked, data: Any, shape: Any, copy: Any, options: dict[str, Any], call: _Call
+    asked: _Specified, data: Any, shape: Any, copy: Any, options: dict[str, Any], call: _Call
 ) -> Any:
     if copy is not None and not isinstance(copy, bool):
         raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
@@ -176,7 +177,7 @@ def _reshape(  # noqa: PLR0913, PLR0917 - a call in its parts
 
 
 def _reshape_other(  # noqa: PLR0913, PLR0917
-    asked: _Asked, data: Any, shape: Any, copy: bool | None, options: dict[str, Any], call: _Call
+    asked: _Specified, data: Any, shape: Any, copy: bool | None, options: dict[str, Any], call: _Call
 ) -> Any:
     """An array of another library, through the module that knows it."""
     chunked = chunked_library(data)
@@ -201,12 +202,12 @@ def _reshape_other(  # noqa: PLR0913, PLR0917
     return result
 
 
-def _output(asked: _Asked, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
+def _output(asked: _Specified, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     words = _words(asked, shape)
     return output_dims(data, read_target(words, asked.spec, zero_copies=asked.zero_copies, data=data))
 
 
-def _words(asked: _Asked, shape: Any) -> tuple[int, ...]:
+def _words(asked: _Specified, shape: Any) -> tuple[int, ...]:
     """The integers of the target, from wherever the specification keeps them."""
     if shape is None:
         if asked.target is None:
@@ -224,7 +225,7 @@ def _words(asked: _Asked, shape: Any) -> tuple[int, ...]:
     return words
 
 
-def _output_dims(asked: _Asked, data: Any, shape: Any) -> tuple[int, ...]:
+def _output_dims(asked: _Specified, data: Any, shape: Any) -> tuple[int, ...]:
     check_data_type(data, asked.spec)
     return _output(asked, data.shape, shape)
 
@@ -242,7 +243,7 @@ class _Reshaping(calls.Door):
     def __call__(
         self,
         array: np.ndarray[tuple[int, ...], D],
-        target: Words,
+        target: GivenTarget,
         spec: str | Spec,
         *,
         copy: bool | None = None,
@@ -250,13 +251,13 @@ class _Reshaping(calls.Door):
     ) -> np.ndarray[tuple[int, ...], D]: ...
     @overload
     def __call__(
-        self, array: S, target: Words, spec: str | Spec, *, copy: bool | None = None, **attributes: Attribute
+        self, array: S, target: GivenTarget, spec: str | Spec, *, copy: bool | None = None, **attributes: Attribute
     ) -> np.ndarray[tuple[int, ...], np.dtype[S]]: ...
     @overload
     def __call__(
         self,
         array: A,
-        target: Words,
+        target: GivenTarget,
         spec: str | Spec,
         *,
         copy: bool | None = None,

@@ -12,8 +12,8 @@ from torch import _C
 
 from onereshape.arrays import cuda_copy, cuda_driver
 from onereshape.arrays.cuda_copy import SMALLEST
+from onereshape.ground.integers import Dims
 
-Dims = tuple[int, ...]
 _T = TypeVar("_T")
 
 _MOST = 4096

@@ -25,7 +25,7 @@ from onereshape.rule.target import Copied, Fixed, Inferred, Target, read_target
 _SYMBOL = 1
 """Stands for a symbol while a target is read: a size, neither 0 nor -1."""
 
-Dims = tuple[Any, ...]
+TracedDims = tuple[Any, ...]
 
 
 class _SaidError(ReshapeError):
@@ -36,7 +36,7 @@ class _SaidError(ReshapeError):
 
 
 @torch.compiler.allow_in_graph  # type: ignore[untyped-decorator]
-def reshape(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | None) -> Any:
+def reshape(data: Any, words: TracedDims, name: str, zero_copies: bool, copy: bool | None) -> Any:
     """A Reshape of a specification in a graph; dims of data and words of the target may be symbols.
 
     torch.compile does not look into it, only at what torch's operators do in it.
@@ -49,7 +49,7 @@ def reshape(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | N
         ) from None
 
 
-def _traced(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | None) -> Any:
+def _traced(data: Any, words: TracedDims, name: str, zero_copies: bool, copy: bool | None) -> Any:
     dims, words = tuple(data.shape), tuple(map(_word, words))
     target = _read(words, name, zero_copies, dims)
     numbers = all(map(_is_number, (*dims, *words)))
@@ -63,7 +63,7 @@ def _traced(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | N
     return _reshaped(data, output, copy)
 
 
-def _splits(dims: Dims, output: Dims) -> bool:
+def _splits(dims: TracedDims, output: TracedDims) -> bool:
     """Whether symbols are in what is taken apart: torch would ask how its sizes lie in one another, and remember it."""
     same = 0
     while same < min(len(dims), len(output)) and dims[same] is output[same]:
@@ -72,7 +72,7 @@ def _splits(dims: Dims, output: Dims) -> bool:
     return len(output) - same > 1 and not all(map(_is_number, rest))
 
 
-def recorded(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | None) -> Any:
+def recorded(data: Any, words: TracedDims, name: str, zero_copies: bool, copy: bool | None) -> Any:
     """The same while torch.jit records what is called: a dim of data is a number that it follows, or a word of ONNX."""
     sizes, numbers = _unrecorded(data, words)
     target = _read(numbers, name, zero_copies, sizes)
@@ -80,7 +80,7 @@ def recorded(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | 
     if copy is False and view_strides(sizes, data.stride(), 1, output) is None:
         raise ReshapeError("needs-copy", strides=list(data.stride()), output=list(output))
     if copy is None and torch.onnx.is_in_onnx_export() and _has_words(data, words):
-        return _Exported.apply(data, output, _onnx_words(target), not zero_copies)  # type: ignore[no-untyped-call]
+        return _ExportedReshape.apply(data, output, _onnx_words(target), not zero_copies)  # type: ignore[no-untyped-call]
     dims = data.shape
     followed: list[Any] = []
     for axis, (entry, word) in enumerate(zip(target.entries, words, strict=True)):
@@ -91,7 +91,7 @@ def recorded(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | 
     return _reshaped(data, tuple(followed), copy)
 
 
-def _reshaped(data: Any, output: Dims, copy: bool | None) -> Any:
+def _reshaped(data: Any, output: TracedDims, copy: bool | None) -> Any:
     if copy:
         return data.clone(memory_format=torch.contiguous_format).view(output)
     if copy is None:
@@ -105,7 +105,7 @@ def _reshaped(data: Any, output: Dims, copy: bool | None) -> Any:
         raise
 
 
-def _read(words: Dims, name: str, zero_copies: bool, dims: Dims) -> Target:
+def _read(words: TracedDims, name: str, zero_copies: bool, dims: TracedDims) -> Target:
     numbers = tuple(word if _is_number(word) else _SYMBOL for word in words)
     return read_target(numbers, find_spec(name), zero_copies=zero_copies, data=_shown(dims))
 
@@ -121,12 +121,12 @@ def _is_number(size: Any) -> bool:
     return type(size) is int
 
 
-def _shown(dims: Dims) -> Dims:
+def _shown(dims: TracedDims) -> TracedDims:
     """Dims as a message has them."""
     return tuple(dim if _is_number(dim) else str(dim) for dim in dims)
 
 
-def _symbolic_dims(dims: Dims, words: Dims, target: Target) -> Dims:
+def _symbolic_dims(dims: TracedDims, words: TracedDims, target: Target) -> TracedDims:
     """The output dims where some are symbols; what must hold of the symbols is said to torch."""
     output: list[Any] = []
     copied = set()
@@ -152,7 +152,7 @@ def _symbolic_dims(dims: Dims, words: Dims, target: Target) -> Dims:
     return tuple(output)
 
 
-def _unrecorded(data: Any, words: Dims) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _unrecorded(data: Any, words: TracedDims) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dims of data and the words of a target as numbers, without a trace of their being asked for."""
     state = torch._C._get_tracing_state()  # noqa: SLF001 - there is no other way to look without being seen
     torch._C._set_tracing_state(None)  # type: ignore[attr-defined]  # noqa: SLF001
@@ -165,7 +165,7 @@ def _unrecorded(data: Any, words: Dims) -> tuple[tuple[int, ...], tuple[int, ...
 # ONNX
 
 
-def _has_words(data: Any, words: Dims) -> bool:
+def _has_words(data: Any, words: TracedDims) -> bool:
     """Whether the target is numbers, and data no complex ones, which the exporters write as pairs."""
     return all(map(_is_number, words)) and not data.dtype.is_complex
 
@@ -176,7 +176,7 @@ def _onnx_words(target: Target) -> list[int]:
     ]
 
 
-class _Exported(torch.autograd.Function):
+class _ExportedReshape(torch.autograd.Function):
     """A Reshape that torch's older exporter writes as it was asked."""
 
     @staticmethod

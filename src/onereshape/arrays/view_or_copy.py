@@ -12,8 +12,9 @@ from functools import lru_cache
 from math import prod
 from typing import Literal
 
-Dims = tuple[int, ...]
-Kind = Literal["rows", "transpose", "interleave", "deinterleave", "blocks"]
+from onereshape.ground.integers import Dims
+
+CopyKind = Literal["rows", "transpose", "interleave", "deinterleave", "blocks"]
 
 WORDS = (1, 2, 4, 8, 16)
 """The items, in bytes, that a register can hold and transpose."""
@@ -41,7 +42,7 @@ class CopyPlan:
     items are rows, copied in the destination's order: for them the two axes are one.
     """
 
-    kind: Kind
+    kind: CopyKind
     item: int
     dims: Dims
     source: Dims
@@ -133,7 +134,7 @@ def copy_plan(dims: Dims, strides: Dims, itemsize: int) -> CopyPlan:
     return CopyPlan(kind, item, sizes, source, destination, fast, last, _tile(item, sizes[fast], sizes[last]))
 
 
-def _kind(item: int, sizes: Dims, source: Dims, fast: int, last: int) -> Kind:
+def _kind(item: int, sizes: Dims, source: Dims, fast: int, last: int) -> CopyKind:
     if fast == last:
         return "rows"
     if item not in WORDS or source[fast] != item:

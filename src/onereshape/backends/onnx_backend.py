@@ -31,9 +31,9 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 from onnx.reference.op_run import OpRun
 
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.errors import ReshapeError
 from onereshape.arrays.operator import Reshape
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.specs import NEWEST_OPSET, Spec, spec
 
 _ONNX_DOMAIN = ("", "ai.onnx")

@@ -18,9 +18,9 @@ import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
+from onereshape.ground.errors import ReshapeError
 from onereshape.rule.condition import Condition, Written
 from onereshape.rule.dims import Dim
-from onereshape.ground.errors import ReshapeError
 from onereshape.rule.factors import MOST_UNKNOWN_DIMS, Factors, product_of
 from onereshape.rule.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.rule.target import read_integers
@@ -29,7 +29,7 @@ from onereshape.rule.target import read_integers
 logging.getLogger("onnx_shape_inference").addHandler(logging.NullHandler())
 
 TheirDim = int | ir.SymbolicDim
-Rule = Callable[[engine.ShapeInferenceContext, ir.Node], None]
+InferenceRule = Callable[[engine.ShapeInferenceContext, ir.Node], None]
 
 _MOST_RESHAPES = 16
 """How many Reshapes back the elements of a tensor are looked for."""
@@ -104,7 +104,7 @@ _active: ContextVar[ReshapeRule | None] = ContextVar("_active", default=None)
 class _Scoped(NamedTuple):
     """The rule of the running `infer_model`, else what answered before: the engine takes no registry of one's own."""
 
-    before: Rule | None
+    before: InferenceRule | None
 
     def __call__(self, ctx: engine.ShapeInferenceContext, node: ir.Node) -> None:
         rule = _active.get() or self.before

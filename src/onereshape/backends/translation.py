@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple, SupportsIndex
 
-from onereshape.rule.dims import Dim, GivenDim, Interval, Product, Symbols, parse, read_dim, shown
+from onereshape.arrays.operator import Reshape
 from onereshape.ground.dtypes import ElementType, named
 from onereshape.ground.errors import ReshapeError, TranslateError
+from onereshape.rule.dims import Dim, GivenDim, Interval, Product, Symbols, parse, read_dim, shown
 from onereshape.rule.inference import infer, read_list
-from onereshape.arrays.operator import Reshape
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import DEFAULT, SPECS, Spec, spec as find_spec
 from onereshape.rule.target import Copied, read_target
 
-Words = tuple[int, ...]
+TargetWords = tuple[int, ...]
 
 _S32_MAX = 2**31 - 1
 
@@ -49,7 +49,7 @@ def translate(
     row = find_spec(spec)
     if target is not None:
         op = op.bind(target)
-    dims = None if data is None else Dims.read(data)
+    dims = None if data is None else DataDims.read(data)
     if dtype is not None:
         _check_type(dtype, op.spec, row)
     if op.target is None:
@@ -74,7 +74,7 @@ def _check_type(dtype: str | ElementType, source: Spec, row: Spec) -> None:
 # A target known only at run time: both sides read the same integers, only the flag can differ
 
 
-def _run_time(op: Reshape, row: Spec, dims: Dims | None) -> Reshape:
+def _run_time(op: Reshape, row: Spec, dims: DataDims | None) -> Reshape:
     if row.target_in == "attribute":
         why = "its target is an attribute, so it must be constant: give target="
         raise _untranslatable("a target known only at run time", row, why, [])
@@ -94,11 +94,11 @@ def _rules_differ(one: Spec, other: Spec) -> bool:
     return one.empty_copy_beside_inferred != other.empty_copy_beside_inferred
 
 
-def _never_empty(dims: Dims | None) -> bool:
+def _never_empty(dims: DataDims | None) -> bool:
     return dims is not None and all(low >= 1 for low, _ in dims.ranges())
 
 
-def _small(dims: Dims | None) -> bool:
+def _small(dims: DataDims | None) -> bool:
     """Whether every target with an entry beyond s32 is refused anyway."""
     return dims is not None and _never_empty(dims) and prod(high for _, high in dims.ranges()) <= _S32_MAX
 
@@ -106,14 +106,14 @@ def _small(dims: Dims | None) -> bool:
 # A constant target
 
 
-def _refuse_the_impossible(op: Reshape, dims: Dims | None) -> None:
+def _refuse_the_impossible(op: Reshape, dims: DataDims | None) -> None:
     """A Reshape that is refused whatever comes has nothing to translate; its own error says why."""
     read_target(_words(op), op.spec, zero_copies=op.zero_copies)
     if dims is not None:
         infer(dims.given, _words(op), op.spec, **_flag(op.spec, copies=op.zero_copies))
 
 
-def _constant(op: Reshape, row: Spec, dims: Dims | None) -> Reshape | None:
+def _constant(op: Reshape, row: Spec, dims: DataDims | None) -> Reshape | None:
     """The first wording that is proven to mean the same."""
     for words, copies in _wordings(op, dims):
         if row.flag is None and not copies and 0 in words:
@@ -127,7 +127,7 @@ def _constant(op: Reshape, row: Spec, dims: Dims | None) -> Reshape | None:
     return None
 
 
-def _wordings(op: Reshape, dims: Dims | None) -> Iterator[tuple[Words, bool]]:
+def _wordings(op: Reshape, dims: DataDims | None) -> Iterator[tuple[TargetWords, bool]]:
     """Words and whether a 0 in them copies: the same, then what the output says if dims are given."""
     yield _words(op), op.zero_copies
     if dims is None:
@@ -146,7 +146,7 @@ def _wordings(op: Reshape, dims: Dims | None) -> Iterator[tuple[Words, bool]]:
                 yield tuple(known), copies
 
 
-def _same(op: Reshape, other: Reshape, dims: Dims | None) -> bool:
+def _same(op: Reshape, other: Reshape, dims: DataDims | None) -> bool:
     """Whether two operators are proven to mean the same on all data, or on all data of these dims."""
     one, two = (read_target(_words(each), each.spec, zero_copies=each.zero_copies) for each in (op, other))
     if one.entries == two.entries:
@@ -158,7 +158,7 @@ def _same(op: Reshape, other: Reshape, dims: Dims | None) -> bool:
     return all(_answer(op, case) == _answer(other, case) for case in dims.cases())
 
 
-def _answer(op: Reshape, dims: Dims) -> Shape | None:
+def _answer(op: Reshape, dims: DataDims) -> Shape | None:
     """What an operator answers, None where it refuses; for names from 1 on the conditions are exact."""
     try:
         return dims.infer(op)
@@ -166,7 +166,7 @@ def _answer(op: Reshape, dims: Dims) -> Shape | None:
         return None
 
 
-class Dims(NamedTuple):
+class DataDims(NamedTuple):
     """Dims of data in which every unknown dim has a name, so that answers can be compared."""
 
     given: tuple[Dim, ...]
@@ -175,7 +175,7 @@ class Dims(NamedTuple):
     bounds: dict[str, Interval]
 
     @staticmethod
-    def read(data: Iterable[GivenDim]) -> Dims:
+    def read(data: Iterable[GivenDim]) -> DataDims:
         """The dims as `infer` takes them; a dim without a name gets one that none of them has.
 
         >>> Dims.read([None, "_0", (1, 8)]).names
@@ -193,7 +193,7 @@ class Dims(NamedTuple):
             f"{prefix}{axis}" if isinstance(size, Interval) else size if isinstance(size, int) else str(size)
             for axis, size in enumerate(sizes)
         ]
-        return Dims(given, tuple(names), bounds)
+        return DataDims(given, tuple(names), bounds)
 
     def infer(self, op: Reshape) -> Shape:
         """What an operator with a constant target answers."""
@@ -207,7 +207,7 @@ class Dims(NamedTuple):
         for name in self.names:
             yield (name, name) if isinstance(name, int) else symbols.range(parse(name))
 
-    def cases(self) -> Iterator[Dims]:
+    def cases(self) -> Iterator[DataDims]:
         """The dims with 0 for some of their names: every data is in one of these, with at least 1 for the others."""
         sizes = [name if isinstance(name, int) else parse(name) for name in self.names]
         symbols = dict.fromkeys(symbol for size in sizes if isinstance(size, Product) for symbol in size.symbols)
@@ -223,7 +223,7 @@ class Dims(NamedTuple):
 # Words
 
 
-def _words(op: Reshape) -> Words:
+def _words(op: Reshape) -> TargetWords:
     return op.target or ()
 
 
@@ -234,14 +234,14 @@ def _flag(row: Spec, *, copies: bool) -> dict[str, Any]:
     return {row.flag.name: row.flag.value(copies=copies)}
 
 
-def _worded(row: Spec, words: Words, *, copies: bool) -> Reshape:
+def _worded(row: Spec, words: TargetWords, *, copies: bool) -> Reshape:
     flag = _flag(row, copies=copies)
     if row.target_in == "attribute":
         return Reshape(row, shape=words, **flag)
     return Reshape(row, **flag).bind(words)
 
 
-def _refusal(op: Reshape, row: Spec, dims: Dims | None) -> TranslateError:
+def _refusal(op: Reshape, row: Spec, dims: DataDims | None) -> TranslateError:
     words = _words(op)
     zero = words.index(0) if 0 in words else None
     if zero is not None and not op.zero_copies and row.flag is None:

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
+from onereshape.checks.findings.declared import given_up, mismatches
+from onereshape.checks.findings.finding import CODES, Finding, Findings
+from onereshape.checks.findings.next_step import NextStep
+from onereshape.checks.findings.places import Places
+from onereshape.checks.findings.reshapes import finding_of, of_view, refused
+from onereshape.checks.repairs import Repairs, asked_step, fixed_batch
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ModelData
@@ -23,23 +28,18 @@ from onereshape.formats.onnx.onnx_sound import blamed
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Freed
 from onereshape.graphs.facts.facts import Facts
-from onereshape.checks.findings.declared import given_up, mismatches
-from onereshape.checks.findings.finding import CODES, Finding, Findings
-from onereshape.graphs.size_limits.forced import Held, absorbed, forced
-from onereshape.graphs.size_limits.limited import in_words, limited
-from onereshape.checks.findings.next_step import NextStep
-from onereshape.checks.findings.places import Places
-from onereshape.checks.findings.reshapes import finding_of, of_view, refused
-from onereshape.graphs.size_limits.severity import Severity
-from onereshape.graphs.size_limits.free_names import places_as_names, symbol_places
-from onereshape.graphs.irs import told_of_layers, imaged
-from onereshape.checks.repairs import Repairs, asked_step, fixed_batch
+from onereshape.graphs.irs import imaged, told_of_layers
 from onereshape.graphs.request import Batch, Free, given_model, requested
 from onereshape.graphs.shapes import facts_of
+from onereshape.graphs.size_limits.forced import FixedDims, absorbed, forced
+from onereshape.graphs.size_limits.free_names import places_as_names, symbol_places
+from onereshape.graphs.size_limits.limited import in_words, limited
+from onereshape.graphs.size_limits.severity import Severity
+from onereshape.ground.errors import FixError
 from onereshape.ground.text import listed
 
 if TYPE_CHECKING:
-    from onereshape.repair.fix import Plan
+    from onereshape.repair.fix import RepairPlan
 
 RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
 """Of a model that no rule frees, or that one would rewrite, and whose batch may be right already."""
@@ -50,7 +50,7 @@ _MOST_INPUTS = 4
 _SIMPLER = NextStep("fix", options=("simplify",))
 
 
-class _Told(NamedTuple):
+class _Advised(NamedTuple):
     """A finding, and what to do about it; None: look at the node."""
 
     finding: Finding
@@ -106,11 +106,11 @@ def _with_steps(findings: Iterable[Finding], steps: Iterable[NextStep | None], m
     return found
 
 
-def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_Told]:
+def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_Advised]:
     both = ((requested(found, batch), True), (requested(found, free=free), False))
     wishes = [(asked, batched) for asked, batched in both if asked]
     if found.format != "onnx":
-        return [_Told(each) for each in of_view(found)]
+        return [_Advised(each) for each in of_view(found)]
     places = Places(found.ir)
     facts = facts_of(found.ir, places_as_names(symbol_places(found.ir)))
     told = [*_of_onnx(found, facts, places, planning=not wishes)]
@@ -138,26 +138,26 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_T
     )
 
 
-def _of_onnx(model: Model, facts: Facts, places: Places, *, planning: bool) -> Iterator[_Told]:
-    yield from map(_Told, refused(model, facts))
-    yield from map(_Told, mismatches(model.ir, facts, places))
+def _of_onnx(model: Model, facts: Facts, places: Places, *, planning: bool) -> Iterator[_Advised]:
+    yield from map(_Advised, refused(model, facts))
+    yield from map(_Advised, mismatches(model.ir, facts, places))
     yield from _limiting(model, facts, places, planning=planning)
-    yield from map(_Told, given_up(facts, places))
+    yield from map(_Advised, given_up(facts, places))
 
 
-def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> Iterator[_Told]:
+def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> Iterator[_Advised]:
     """Dims that the file says are dynamic, and that a Reshape fixes, swallows, or takes at some sizes only."""
     symbols = symbol_places(model.ir)
     if not symbols:
         return
-    said: list[tuple[Held, Finding]] = []
+    said: list[tuple[FixedDims, Finding]] = []
     for node in model.reshapes:
         baked, swallowed = forced(node, facts, symbols), absorbed(node, facts, symbols)
         for code, found in (("baked-dim", baked), ("absorbed-dim", swallowed)):
             said += [(each, finding_of(code, node, in_words(each.message))) for each in found]
     for limit in limited(model, facts, symbols):
         finding = replace(finding_of("size-condition", limit.node, in_words(limit.message)), severity=limit.severity)
-        said.append((Held(limit.names, plain=False, message=limit.message), finding))
+        said.append((FixedDims(limit.names, plain=False, message=limit.message), finding))
     if said:
         repairs = Repairs(model, symbols, places.called, planning=planning)
         plain = all(held.plain for held, _ in said) and len({name for held, _ in said for name in held.names}) == 1
@@ -165,7 +165,7 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
             yield from _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
 
 
-def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> Iterator[_Told]:
+def _mended(finding: Finding, held: FixedDims, repairs: Repairs, *, plain: bool, anywhere: bool) -> Iterator[_Advised]:
     """A finding with the repair that rewrites its node, as far as there is one.
 
     `fix` compares before it writes, at sizes at which the original runs: it can find them where one dim alone is in the
@@ -178,16 +178,16 @@ def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anyw
         if repair is not None and mends is not False:
             right = repairs.right(repair) if finding.code in _MAY_BE_MEANT else False
             found = _as_far_as(right, [replace(finding, fixable=mends)], sure=plain)
-            yield from (_Told(each, repair.step) for each in found)
+            yield from (_Advised(each, repair.step) for each in found)
             return
-    yield _Told(finding)
+    yield _Advised(finding)
 
 
-def _fixed_batch(model: Model) -> Iterator[_Told]:
+def _fixed_batch(model: Model) -> Iterator[_Advised]:
     """A model that was exported for one sample."""
     axes = fixed_batch(model.ir)
     if axes:
-        yield _Told(_fixed(axes, 1, fixable=None), NextStep("fix", batch=True))
+        yield _Advised(_fixed(axes, 1, fixable=None), NextStep("fix", batch=True))
 
 
 def _fixed(axes: Mapping[str, int], size: int, *, fixable: bool | None) -> Finding:
@@ -201,7 +201,7 @@ Works = Callable[[FixError], tuple[FixError, bool | None, bool]]
 it can run sample by sample."""
 
 
-def _right(model: Model, planned: Plan) -> bool | None:
+def _right(model: Model, planned: RepairPlan) -> bool | None:
     """Whether a model is right at any batch as it is, whatever a rule would change; None: only runs tell."""
     from onereshape.repair.last_word import last_word  # noqa: PLC0415 - as above
 
@@ -228,14 +228,14 @@ def _works(model: Model, asked: Freed, refusal: FixError, *, likely: bool) -> tu
 
 def _with_plans(
     model: ir.Model,
-    told: list[_Told],
+    told: list[_Advised],
     places: Places,
-    plans: Iterable[tuple[Callable[[], Plan], Works, Callable[[Plan], bool | None]]],
+    plans: Iterable[tuple[Callable[[], RepairPlan], Works, Callable[[RepairPlan], bool | None]]],
     step: NextStep,
-) -> list[_Told]:
+) -> list[_Advised]:
     """The findings, with what the repairs of the asked dims would change, or why there is none."""
     changed: list[Finding] = []
-    refusals: list[_Told] = []
+    refusals: list[_Advised] = []
     false: set[str | None] = set()
     known: set[tuple[str, str]] = set()
     for plan, works, right in plans:
@@ -256,7 +256,7 @@ def _with_plans(
     kept = [each for each in told if (each.finding.code, each.finding.place) not in known]
     if not refusals:
         kept = [_declaring(each, step) if each.finding.tensor in false else each for each in kept]
-    return [*(_Told(each, step) for each in changed), *kept, *refusals]
+    return [*(_Advised(each, step) for each in changed), *kept, *refusals]
 
 
 def _as_far_as(right: bool | None, found: Iterable[Finding], *, sure: bool) -> Iterator[Finding]:
@@ -269,7 +269,7 @@ def _as_far_as(right: bool | None, found: Iterable[Finding], *, sure: bool) -> I
             yield each if sure else replace(each, fixable=None)
 
 
-def _declared(model: ir.Model, planned: Plan) -> Iterator[Finding]:
+def _declared(model: ir.Model, planned: RepairPlan) -> Iterator[Finding]:
     """What keeps a batch from varying where nothing else does: inputs that are declared with a number."""
     inputs = {value.name or "": value.shape for value in model.graph.inputs}
     axes = {name: axis for name, dims in planned.freed.items() for axis in dims}
@@ -279,14 +279,14 @@ def _declared(model: ir.Model, planned: Plan) -> Iterator[Finding]:
         yield _fixed(axes, numbers[0], fixable=True)
 
 
-def _declaring(told: _Told, step: NextStep) -> _Told:
+def _declaring(told: _Advised, step: NextStep) -> _Advised:
     """The finding of a declaration that a repair mends."""
     if told.finding.code != "declared-mismatch":
         return told
-    return _Told(replace(told.finding, fixable=True), step)
+    return _Advised(replace(told.finding, fixable=True), step)
 
 
-def _cannot(places: Places, error: FixError, step: NextStep, works: bool | None, by_sample: bool) -> Iterator[_Told]:
+def _cannot(places: Places, error: FixError, step: NextStep, works: bool | None, by_sample: bool) -> Iterator[_Advised]:
     """A refusal, unless the model works all the same."""
     if works:
         return
@@ -298,19 +298,19 @@ def _cannot(places: Places, error: FixError, step: NextStep, works: bool | None,
     fixable = None if works is None else False
     finding = Finding("cannot-free", severity, node, place, op, tensor, None, message, fixable)
     next_step = step if works is None else step.with_option("per_sample") if by_sample else None
-    yield _Told(finding, next_step)
+    yield _Advised(finding, next_step)
 
 
 def _name(field: object) -> str | None:
     return field if isinstance(field, str) else None
 
 
-def _simpler(model: Model, facts: Facts, places: Places, *, owned: bool) -> list[_Told]:
+def _simpler(model: Model, facts: Facts, places: Places, *, owned: bool) -> list[_Advised]:
     """What `fix --simplify` would make of the model; the last thing that is asked of one that is owned."""
     from onereshape.repair.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
     called = places.called  # as long as the model is what it was
-    return [_Told(_of_change(each, called), _SIMPLER) for each in simplifications(model, facts, owned=owned)]
+    return [_Advised(_of_change(each, called), _SIMPLER) for each in simplifications(model, facts, owned=owned)]
 
 
 def _of_change(change: Change, called: Mapping[str, str]) -> Finding:

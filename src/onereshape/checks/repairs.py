@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError, ReshapeError
-from onereshape.formats.model import Model
-from onereshape.graphs.size_limits.forced import may_be_batch
 from onereshape.checks.findings.next_step import NextStep
-from onereshape.graphs.size_limits.free_names import Places, is_unnamed
+from onereshape.formats.model import Model
 from onereshape.graphs.likely_batch import likely_axes, unlikely
 from onereshape.graphs.request import Batch, Free, inputs_of, shapes_of
+from onereshape.graphs.size_limits.forced import may_be_batch
+from onereshape.graphs.size_limits.free_names import Places, is_unnamed
+from onereshape.ground.errors import FixError, ReshapeError
 
 if TYPE_CHECKING:
-    from onereshape.repair.fix import Plan
+    from onereshape.repair.fix import RepairPlan
 
 _MOST_PLANNED, _FEWEST_PLANS = 5_000, 4
 """Whether a name can be freed is found by planning it: for so many nodes, all names together, and a few in any case."""
@@ -29,7 +29,7 @@ class Repair(NamedTuple):
     step: NextStep
     places: frozenset[str] | None
     """The places of the nodes that it rewrites; None: nobody has planned it."""
-    plan: Plan | None = None
+    plan: RepairPlan | None = None
     """Of a batch."""
 
     def mends(self, place: str, *, anywhere: bool) -> bool | None:

@@ -13,27 +13,26 @@ from typing import TYPE_CHECKING, Any, overload
 
 import onnx_ir as ir
 
-from onereshape.ground import notebook
-from onereshape.rule.dims import Dim, show as show_dim
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onnx.onnx_sound import blamed
-from onereshape.rule.inference import infer
 from onereshape.graphs.facts.facts import Facts
-from onereshape.graphs.size_limits.free_names import places_as_names, symbol_places
 from onereshape.graphs.irs import drawn_reshapes, imaged
 from onereshape.graphs.request import given_model
 from onereshape.graphs.shapes import facts_of
+from onereshape.graphs.size_limits.free_names import places_as_names, symbol_places
+from onereshape.ground import notebook
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.ground.text import JSON, as_json, brief, shown
+from onereshape.rule.dims import Dim, MaybeDims, show as show_dim
+from onereshape.rule.inference import infer
 from onereshape.rule.sizes import Formula
 from onereshape.rule.specs import spec as find_spec
-from onereshape.ground.text import JSON, as_json, brief, shown
 
 if TYPE_CHECKING:
     from onereshape.rule.shape import Shape
 
-Dims = tuple[Dim, ...] | None
 
 _LONGEST_PLACE = 200
 """Signs of a place that stands for a size without a name; a longer one is `?`."""
@@ -55,11 +54,11 @@ class ReshapeRow:
     """The specification that is in force: `onnx-14`."""
     attributes: Mapping[str, JSON] = field(hash=False)
     """The flags that the file gives: `{"allowzero": 1}`."""
-    data: Dims
+    data: MaybeDims
     """The dims of data in the notation of `infer`; None: not even their number is known."""
-    target: Dims
+    target: MaybeDims
     """The words of the target, None for one that only a run tells; None: not even how many there are."""
-    output: Dims
+    output: MaybeDims
     """The dims of the output, in formulas of the inputs' dims."""
     conditions: tuple[str, ...]
     """What must hold for the output to be that."""
@@ -143,7 +142,7 @@ def flag_of(row: ReshapeRow) -> str:
     return f" {flag.name}={str(value).lower()}"
 
 
-def listed_dims(dims: Dims) -> str:
+def listed_dims(dims: MaybeDims) -> str:
     """Dims as people read them; `[...]` for an unknown number of them.
 
     >>> listed_dims(("2*(x[0])", None, (1, 8))), listed_dims(None)
@@ -176,7 +175,7 @@ def rows_of(model: Model, facts: Facts | None = None) -> list[ReshapeRow]:
         return [_declared(node) for node in model.reshapes]
     with blamed(given):
         drawn = drawn_reshapes(model, given)
-        reader = _Reader(facts or facts_of(given.ir, given_places(given.ir)))
+        reader = _RowMaker(facts or facts_of(given.ir, given_places(given.ir)))
         return [
             reader.row(node, drawn[node.place]) if node.place in drawn else _declared(node) for node in model.reshapes
         ]
@@ -188,12 +187,12 @@ def given_places(model: ir.Model) -> dict[str, dict[int, str]]:
     return {name: axes for name, axes in found.items() if len(name) <= _LONGEST_PLACE}
 
 
-class _Reader:
+class _RowMaker:
     """Makes rows from what is known of a whole model."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._words = Words(facts)
+        self._words = SizeNames(facts)
 
     def row(self, entry: ReshapeNode, node: ir.Node) -> ReshapeRow:
         inputs = list(node.inputs)
@@ -210,7 +209,7 @@ class _Reader:
         return _row(entry, told, conditions, None if error is None else error.sentence)
 
 
-class Words:
+class SizeNames:
     """Sizes without a name, each called by the first place that has it: `x[1]`; `?` where that has no short name."""
 
     def __init__(self, facts: Facts) -> None:
@@ -229,7 +228,7 @@ class Words:
             return str(text)
         return self._names.sub(self._called, text)
 
-    def dims(self, dims: Dims) -> Dims:
+    def dims(self, dims: MaybeDims) -> MaybeDims:
         """Dims in these words."""
         if dims is None or not self._places:
             return dims
@@ -250,7 +249,7 @@ def _declared(entry: ReshapeNode) -> ReshapeRow:
     """A Reshape of which only the file's own words are known."""
     attributes = dict(entry.attributes)
     words: Any = attributes.pop("shape", entry.target) if entry.spec.target_in == "attribute" else entry.target
-    output: Dims = entry.output
+    output: MaybeDims = entry.output
     conditions: tuple[str, ...] = ()
     refused = None
     if None not in attributes.values():  # else only the caller of the function knows it
@@ -265,7 +264,7 @@ def _declared(entry: ReshapeNode) -> ReshapeRow:
 
 def _row(
     entry: ReshapeNode,
-    told: tuple[Dims, Dims, Dims],
+    told: tuple[MaybeDims, MaybeDims, MaybeDims],
     conditions: tuple[str, ...],
     refused: str | None,
     *,

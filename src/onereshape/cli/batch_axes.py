@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from onereshape.cli.typed import Batch
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
+from onereshape.ground.errors import FixError, ReshapeError
 
 
 class TwoMeaningsError(ReshapeError):

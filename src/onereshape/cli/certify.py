@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onereshape.ground.isolation.budget import whole
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
@@ -16,8 +15,9 @@ from onereshape.cli.exports import add_exports
 from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.given import STREAM
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.isolation.budget import whole
 from onereshape.ground.text import shown
 
 EXAMPLE = """\

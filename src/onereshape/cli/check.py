@@ -14,11 +14,11 @@ from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.parsing import one_of
-from onereshape.cli.streams import shown_source, loaded
+from onereshape.cli.streams import loaded, shown_source
 from onereshape.cli.typed import asked_dims
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.given import STREAM
 from onereshape.formats.model_formats import typed_formats
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import Ready
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 from onereshape.cli.commands import COMMANDS
 from onereshape.cli.parsing import Parser, one_of, parser_of
 from onereshape.cli.shells import SCRIPTS
-from onereshape.rule.specs import BY_NAME, DEFAULT, NEWEST_OPSET
 from onereshape.ground.text import Ready
+from onereshape.rule.specs import BY_NAME, DEFAULT, NEWEST_OPSET
 
 EXAMPLE = """\
 examples:

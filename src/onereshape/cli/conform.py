@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.limit_options import add_limits, limited_by
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.ground.atomic import replacing_in_turn
-from onereshape.rule.specs import DEFAULT
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.ground.text import shown
+from onereshape.rule.specs import DEFAULT
 
 if TYPE_CHECKING:
     from onereshape.backends.conformance.engines import Engine

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any, NamedTuple
 
-from onereshape.cli.limit_options import add_limits, limited_by
-from onereshape.cli.spec_options import spec_names
-from onereshape.cli.streams import loaded
+from onereshape.arrays.operator import Reshape
 from onereshape.backends.convert.extract import extract
 from onereshape.backends.convert.files import check_output, check_weights, write
 from onereshape.backends.convert.whole import whole
+from onereshape.cli.limit_options import add_limits, limited_by
+from onereshape.cli.spec_options import spec_names
+from onereshape.cli.streams import loaded
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import FORMATS, typed_formats
 from onereshape.formats.onnx.onnx_sound import blamed
 from onereshape.formats.reshape_plan import attributes_of
-from onereshape.arrays.operator import Reshape
+from onereshape.ground.text import shown
 from onereshape.rule.specs import Spec, opset_of, spec
 from onereshape.terms.proof import Proof
-from onereshape.ground.text import shown
 
 EXAMPLE = """\
 examples:

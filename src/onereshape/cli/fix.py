@@ -13,19 +13,18 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
-from onereshape.cli.streams import check_output, shown_output, shown_source, loaded, write_model
+from onereshape.cli.streams import check_output, loaded, shown_output, shown_source, write_model
 from onereshape.cli.typed import asked_dims
-from onereshape.ground.errors import FixError, FormatError, ReshapeError
 from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model, data_files, load, save
-from onereshape.formats.model_formats import suffix
-from onereshape.formats.model_formats import format_of
+from onereshape.formats.model_formats import format_of, suffix
 from onereshape.formats.overwriting import is_same, refuse_overwriting
+from onereshape.ground.errors import FixError, FormatError, ReshapeError
 from onereshape.ground.text import Ready, shown
 
 EXAMPLE = """\
@@ -90,8 +89,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @in_time
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
-    from onereshape.repair.fix import fix  # noqa: PLC0415
     from onereshape.checks.summary import rows, summary  # noqa: PLC0415
+    from onereshape.repair.fix import fix  # noqa: PLC0415
 
     words = [word for word in (args.model, args.out) if word is not None]
     batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)
@@ -271,10 +270,10 @@ def _keep(
     (model, digest), (written, fixed) = read, made
     if args.certificate is None or fixed.certificate is None:
         return None
-    from onereshape.prove.certify import Question  # noqa: PLC0415
     from onereshape.graphs.irs import imaged  # noqa: PLC0415
-    from onereshape.repair.proof_file import digests, keep  # noqa: PLC0415
     from onereshape.graphs.request import requested  # noqa: PLC0415
+    from onereshape.prove.certify import CertifyQuestion  # noqa: PLC0415
+    from onereshape.repair.proof_file import digests, keep  # noqa: PLC0415
 
     out = load(written)
     if any(is_same(file, args.certificate) for file in data_files(out)):
@@ -284,7 +283,7 @@ def _keep(
         files[role] = [(other, digests(load(other))) for other in others or ()]
     asked = fixed.freed if requested(imaged(model), batch) else {}
     axes = {name: axis for name, dims in asked.items() for axis in dims} or None
-    question = Question(axes, None if axes else fixed.freed or None, fixed.conditions)
+    question = CertifyQuestion(axes, None if axes else fixed.freed or None, fixed.conditions)
     keep(args.certificate, files, question, fixed.certificate)
     return str(args.certificate)
 

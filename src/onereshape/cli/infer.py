@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.spec_options import add_spec_options, read_attributes
 from onereshape.cli.typed import read_bounds, read_dims
-from onereshape.rule.dims import Dim, show
 from onereshape.ground.errors import ReshapeError
+from onereshape.ground.text import printable
+from onereshape.rule.dims import MaybeDims, show
 from onereshape.rule.explain import explain
 from onereshape.rule.inference import infer
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import DEFAULT, Spec, spec
 from onereshape.rule.target import read_flag
-from onereshape.ground.text import printable
 
 if TYPE_CHECKING:
-    from onereshape.cli.infer_model import Found
+    from onereshape.cli.infer_model import FoundReshape
 
 EXAMPLE = """\
 examples:
@@ -42,8 +42,6 @@ With MODEL the data, the target, the specification and its flag are those of one
 beside it takes their place.
 """
 USAGE = "[MODEL --node NAME] [--data SHAPE] [--target SHAPE] [options]"
-
-Dims = tuple[Dim, ...] | None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -92,12 +90,12 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     return [str(shape), *lines], machine
 
 
-def _read(text: str | None, what: str, read: Dims) -> Dims:
+def _read(text: str | None, what: str, read: MaybeDims) -> MaybeDims:
     """What was typed, or else what was read from the model."""
     return read if text is None else read_dims(text, what)
 
 
-def _found(args: argparse.Namespace) -> Found | None:
+def _found(args: argparse.Namespace) -> FoundReshape | None:
     """The Reshape of a model, where one is named; refuses a command line that says too little."""
     if args.model is not None:
         from onereshape.cli.infer_model import read_node  # noqa: PLC0415 - only a model needs it
@@ -116,7 +114,7 @@ def _found(args: argparse.Namespace) -> Found | None:
 
 
 def _explained(
-    shape: Shape, data: Dims, target: Dims, row: Spec, attributes: dict[str, Any]
+    shape: Shape, data: MaybeDims, target: MaybeDims, row: Spec, attributes: dict[str, Any]
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """Where each dim of the output comes from: for people, and for machines."""
     if shape.dims is None or target is None:
@@ -128,7 +126,7 @@ def _explained(
     return lines, [{"dim": dim, "why": why} for dim, why in zip(shape.to_json() or [], phrases, strict=True)]
 
 
-def _sources(args: argparse.Namespace, found: Found) -> dict[str, str]:
+def _sources(args: argparse.Namespace, found: FoundReshape) -> dict[str, str]:
     """Where what was asked comes from."""
     return {
         "data": "typed" if args.data is not None else found.data_from,
@@ -137,7 +135,9 @@ def _sources(args: argparse.Namespace, found: Found) -> dict[str, str]:
     }
 
 
-def _origins(sources: dict[str, str], data: Dims, target: Dims, row: Spec, attributes: dict[str, Any]) -> list[str]:
+def _origins(
+    sources: dict[str, str], data: MaybeDims, target: MaybeDims, row: Spec, attributes: dict[str, Any]
+) -> list[str]:
     """The same for people."""
     flags = "".join(f" {name}={str(value).lower()}" for name, value in attributes.items())
     said = {"data": str(Shape(data)), "target": str(Shape(target)), "spec": f"{row.name}{flags}"}

@@ -7,22 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from onereshape.cli.pasted import pasted
-from onereshape.cli.streams import shown_source, loaded
-from onereshape.rule.dims import Dim, read_dim
-from onereshape.ground.errors import ReshapeError
+from onereshape.cli.streams import loaded, shown_source
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.naming import node_named
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import listed, shown
-
-Dims = tuple[Dim, ...] | None
+from onereshape.rule.dims import Dim, MaybeDims, read_dim
 
 _MOST_NAMED = 4
 """Reshapes that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundReshape:
     """One Reshape of a model, and where each part of it comes from."""
 
     name: str
@@ -30,13 +28,13 @@ class Found:
     path: str
     spec: str
     attributes: Mapping[str, Any]
-    data: Dims
+    data: MaybeDims
     data_from: str
-    target: Dims
+    target: MaybeDims
     target_from: str
 
 
-def read_node(path: str, name: str | None) -> Found:
+def read_node(path: str, name: str | None) -> FoundReshape:
     """The Reshape of that name, or at that place; without a name the only one."""
     from onereshape.checks.show import rows_of  # noqa: PLC0415 - onnx takes long
 
@@ -48,7 +46,7 @@ def read_node(path: str, name: str | None) -> Found:
         why = f"{shown_source(path)}: the flag of {row.name} is given by who calls its function: type it"
         raise ReshapeError("bad-usage", why=why)
     known = "follows from the inputs of the model" if row.inferred else "as the file declares it"
-    return Found(
+    return FoundReshape(
         row.name,
         row.place,
         shown_source(path),
@@ -82,7 +80,7 @@ def _only(model: Model) -> ReshapeNode:
     raise ReshapeError("bad-usage", why=why)
 
 
-def _typed(dims: Dims, what: str) -> Dims:
+def _typed(dims: MaybeDims, what: str) -> MaybeDims:
     """The dims as `infer` takes them: what has no name that could be typed is unknown."""
     if dims is None:
         return None

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TypeVar
 
-from onereshape.ground.isolation.budget import SECONDS, WHOLE, checked, limited, whole
 from onereshape.ground.errors import ReshapeError
+from onereshape.ground.isolation.budget import SECONDS, WHOLE, checked, limited, whole
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-Answer = TypeVar("Answer")
+_T = TypeVar("_T")
 
 
 def add_limits(parser: argparse.ArgumentParser, *, all_of_it: bool = False) -> None:
@@ -42,11 +42,11 @@ def limited_by(args: argparse.Namespace) -> AbstractContextManager[None]:
     return limited(checked(args.timeout, read_memory(args.memory)))
 
 
-def in_time(answer: Callable[[argparse.Namespace], Answer]) -> Callable[[argparse.Namespace], Answer]:
+def in_time(answer: Callable[[argparse.Namespace], _T]) -> Callable[[argparse.Namespace], _T]:
     """A command whose time begins when it begins, and not when it has read its files."""
 
     @wraps(answer)
-    def timed(args: argparse.Namespace) -> Answer:
+    def timed(args: argparse.Namespace) -> _T:
         with limited(whole(args.timeout, read_memory(args.memory))):
             return answer(args)
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_formats import typed_formats
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import Ready, shown
 
 EXAMPLE = """\

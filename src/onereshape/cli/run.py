@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
+from onereshape.arrays.operator import bound, reshape
 from onereshape.cli import run_stores
 from onereshape.cli.spec_options import add_spec_options, read_attributes, read_element_type
-from onereshape.cli.streams import read_npy, shown_output, shown_source, write_npy
-from onereshape.cli.streams import check_output as check_piped
+from onereshape.cli.streams import check_output as check_piped, read_npy, shown_output, shown_source, write_npy
 from onereshape.cli.typed import read_shape
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.given import STREAM
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.tensors.tensor import candidates
 from onereshape.formats.tensors.tensor_files import check_suffix, read_tensor, typed, write_tensor
-from onereshape.arrays.operator import bound, reshape
+from onereshape.ground import dtypes
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.specs import Spec, spec
 
 EXAMPLE = """\

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.arrays.numpy_arrays import Array
+from onereshape.arrays.operator import Reshape
 from onereshape.cli.limit_options import read_memory
 from onereshape.cli.spec_options import read_element_type
 from onereshape.cli.typed import read_shape
-from onereshape.ground.dtypes import DType, type_name
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.tensors.npy import read_header
-from onereshape.ground.temporary import HOLDS as _HAS_LOCKS
 from onereshape.formats.tensors.tensor import Tensor
 from onereshape.formats.tensors.tensor_files import typed
-from onereshape.arrays.operator import Reshape
+from onereshape.ground.dtypes import DType, type_name
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.ground.numpy_types import Array
+from onereshape.ground.temporary import HOLDS as _HAS_LOCKS
 from onereshape.rule.specs import Spec
 
 _SUFFIXES = {".npy", ".zarr"}

@@ -22,7 +22,7 @@ class Word(Protocol):
 
 
 Commands = Mapping[str, str]
-Words = Mapping[str, Sequence[Word]]
+CommandWords = Mapping[str, Sequence[Word]]
 
 _BASH = """\
 # bash completion of onereshape; made by: onereshape completion bash
@@ -58,7 +58,7 @@ complete -o default -F _onereshape onereshape
 """A reply without words is completed as a file; `compopt` is missing before bash 4, where files are offered too."""
 
 
-def bash(commands: Commands, words: Words) -> str:
+def bash(commands: Commands, words: CommandWords) -> str:
     """For bash."""
     values, options, others = [], [], []
     for name, told in words.items():
@@ -111,7 +111,7 @@ fi
 """
 
 
-def zsh(commands: Commands, words: Words) -> str:
+def zsh(commands: Commands, words: CommandWords) -> str:
     """For zsh."""
     cases = []
     for name, told in words.items():
@@ -132,7 +132,7 @@ def _zsh_specs(word: Word) -> list[str]:
     return [f"*{name}[{about}]{after}" for name in word.names]
 
 
-def fish(commands: Commands, words: Words) -> str:
+def fish(commands: Commands, words: CommandWords) -> str:
     """For fish."""
     lines = ["# fish completion of onereshape; made by: onereshape completion fish"]
     lines += ["complete -c onereshape -n __fish_use_subcommand -f"]
@@ -162,4 +162,4 @@ def _fish(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SCRIPTS: Mapping[str, Callable[[Commands, Words], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: Mapping[str, Callable[[Commands, CommandWords], str]] = {"bash": bash, "zsh": zsh, "fish": fish}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.collecting import collecting_rarely
-from onereshape.cli.streams import shown_source, loaded
+from onereshape.cli.streams import loaded, shown_source
 from onereshape.formats.model_formats import typed_formats
 from onereshape.ground.text import Ready, shown
 
@@ -52,8 +52,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @collecting_rarely()
 def answer(args: argparse.Namespace) -> tuple[list[str] | Ready, dict[str, Any]]:
     """The answer for people and the answer for machines."""
-    from onereshape.graphs.request import given_model  # noqa: PLC0415
     from onereshape.checks.show import TITLES, cells_of, show  # noqa: PLC0415
+    from onereshape.graphs.request import given_model  # noqa: PLC0415
 
     model = given_model(loaded(args.model))
     rows: Sequence[ReshapeRow] = show(model)

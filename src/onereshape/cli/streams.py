@@ -11,8 +11,8 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO
 
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.given import STREAM
+from onereshape.ground.errors import FormatError, ReshapeError
 
 if TYPE_CHECKING:
     from onereshape.formats.model import Model

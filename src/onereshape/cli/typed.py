@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.cli.pasted import pasted
-from onereshape.rule.dims import Dim
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_formats import SUFFIXES
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.dims import Dim
 
 _SHAPE_OPTIONS = {"--data", "--target", "--chunks"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")

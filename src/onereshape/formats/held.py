@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.foreign import foreign
 from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.model_formats import START, sniffed
+from onereshape.formats.refusals import cause, unreadable
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.ground.text import shown
 
 _LARGEST = 2**31 - 1

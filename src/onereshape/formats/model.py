@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.foreign import foreign
 from onereshape.formats.given import Given
 from onereshape.formats.held import held
@@ -22,6 +21,7 @@ from onereshape.formats.model_formats import FORMATS, START, SUFFIXES, Format, f
 from onereshape.formats.overwriting import is_same
 from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.typed import path_word
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.ground.text import brief, shown
 
 if TYPE_CHECKING:

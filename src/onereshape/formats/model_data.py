@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from onereshape.rule.dims import Dim, show
 from onereshape.ground.errors import ReshapeError
-from onereshape.rule.specs import Dialect, Spec
 from onereshape.ground.text import brief, shown
+from onereshape.rule.dims import Dim, show
+from onereshape.rule.specs import Dialect, Spec
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -15,7 +15,7 @@ from onereshape.rule.specs import Dialect
 
 if TYPE_CHECKING:
     from onereshape.formats.model_data import ModelData, ReshapeNode
-    from onereshape.formats.reshape_plan import Plan, Wiring
+    from onereshape.formats.reshape_plan import ReshapePlan, Wiring
 
 
 class Files(Protocol):
@@ -31,7 +31,7 @@ class Files(Protocol):
 class Plans(Protocol):
     """What the module of its Reshapes alone has: a plan written as a file, and the wiring of a file read."""
 
-    def write(self, plan: Plan, path: str) -> None: ...
+    def write(self, plan: ReshapePlan, path: str) -> None: ...
     def wiring(self, model: ModelData) -> Wiring: ...
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_data import ModelData, ReshapeNode
+from onereshape.ground.errors import ReshapeError
 
 _SHOWN = 8
 """Places that a message shows."""

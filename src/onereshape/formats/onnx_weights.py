@@ -7,10 +7,10 @@ import os
 import shutil
 from pathlib import Path
 
-from onereshape.ground.atomic import replacing_in_turn
 from onereshape.formats.model import Model, save
-from onereshape.formats.refusals import unwritable
 from onereshape.formats.onnx.onnx_graphs import external_tensors
+from onereshape.formats.refusals import unwritable
+from onereshape.ground.atomic import replacing_in_turn
 
 _CHUNK = 1 << 20
 

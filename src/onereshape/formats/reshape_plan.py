@@ -9,50 +9,48 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from onereshape.rule.dims import Dim
+from onereshape.arrays.operator import Reshape
+from onereshape.formats.model_data import ModelData, ReshapeNode
 from onereshape.ground.dtypes import ElementType
 from onereshape.ground.errors import ReshapeError
-from onereshape.formats.model_data import ModelData, ReshapeNode
-from onereshape.arrays.operator import Reshape
+from onereshape.rule.dims import MaybeDims
 from onereshape.rule.specs import Spec
-
-Dims = tuple[Dim, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class PlanTensor:
     """A value of a model; dims of None are of unknown rank."""
 
     name: str
-    dims: Dims
+    dims: MaybeDims
     type: ElementType
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReshapeStep:
     """One Reshape: what it was, what it becomes, and what flows through it."""
 
     name: str
     before: Reshape
     after: Reshape
-    data: Tensor
-    target: Tensor | None
+    data: PlanTensor
+    target: PlanTensor | None
     """The second input, where it is known only at run time."""
-    output: Tensor
+    output: PlanTensor
     assumed: bool
     """Whether the element type is not in the file, nor can be told from it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReshapePlan:
     """A model of Reshapes; each step comes after those that it needs."""
 
     spec: Spec
     opset: int | None
     """The ONNX opset, None in the other dialects."""
-    inputs: tuple[Tensor, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[PlanTensor, ...]
+    steps: tuple[ReshapeStep, ...]
+    outputs: tuple[PlanTensor, ...]
 
 
 class Link(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Generic, Protocol, TypeVar
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.onnx.onnx_graphs import subgraphs
 from onereshape.graphs.node_view import Refused
+from onereshape.ground.errors import FixError
 
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
@@ -38,7 +38,7 @@ class Patience:
     """Nodes of graphs inside, which a loop may have to follow several times."""
 
 
-class Walk(Protocol[Answer]):
+class Followed(Protocol[Answer]):
     """What is followed through a graph, and how far it has been decided."""
 
     patience: Patience
@@ -66,7 +66,7 @@ class Walk(Protocol[Answer]):
 
 
 @dataclass(slots=True)
-class _Step(Generic[Answer]):
+class _Decided(Generic[Answer]):
     """A node that is decided, and how many of its answers were taken: who comes back asks for the next again."""
 
     place: int
@@ -80,10 +80,10 @@ class _Step(Generic[Answer]):
 class Search(Generic[Answer]):
     """A walk under way."""
 
-    def __init__(self, nodes: Sequence[ir.Node], walk: Walk[Answer]) -> None:
+    def __init__(self, nodes: Sequence[ir.Node], walk: Followed[Answer]) -> None:
         self.nodes = nodes
         self.walk = walk
-        self.steps: list[_Step[Answer]] = []
+        self.steps: list[_Decided[Answer]] = []
         self.rests_on: dict[ir.Value, tuple[int, ...]] = {}
         """The choices that led to a value, where there are any."""
         self.first: tuple[ir.Node, Refused] | None = None
@@ -96,7 +96,7 @@ class Search(Generic[Answer]):
         while place < len(nodes):
             node = nodes[place]
             if _reached(node, matters):
-                place = self._decide(_Step(place, self._rests(node), self.walk.now()))
+                place = self._decide(_Decided(place, self._rests(node), self.walk.now()))
             place += 1
         return [(nodes[step.place], step.answer) for step in self.steps if step.answer is not None]
 
@@ -108,7 +108,7 @@ class Search(Generic[Answer]):
         found = {rests_on[value] for value in used(node) if value in rests_on}
         return found.pop() if len(found) == 1 else tuple(sorted(set().union(*found)))
 
-    def _decide(self, step: _Step[Answer]) -> int:
+    def _decide(self, step: _Decided[Answer]) -> int:
         """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
         while (answer := self._next(step)) is None:
             patience = self.walk.patience
@@ -135,7 +135,7 @@ class Search(Generic[Answer]):
                     self.rests_on[value] = rests
         return step.place
 
-    def _next(self, step: _Step[Answer]) -> Answer | None:
+    def _next(self, step: _Decided[Answer]) -> Answer | None:
         try:
             step.taken += 1
             answers = self.walk.answers(self.nodes[step.place])
@@ -147,7 +147,7 @@ class Search(Generic[Answer]):
                 raise self._error() from None
             return None
 
-    def _undo(self) -> _Step[Answer]:
+    def _undo(self) -> _Decided[Answer]:
         """Forgets the latest decision."""
         step = self.steps.pop()
         node = self.nodes[step.place]

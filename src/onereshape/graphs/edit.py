@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
 from onereshape.graphs.rewrite import Rewriter, Sources
 from onereshape.graphs.unneeded import needed, remove_unused
 from onereshape.ground.text import JSON, as_json, brief, shown
+from onereshape.rule.sizes import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from onereshape.ground.errors import FixError
 
 Names = Mapping[str, Mapping[int, str]]
 """Input -> axis -> what its dim is called."""
-Place = tuple[str, int]
+InputAxis = tuple[str, int]
 """An input and an axis."""
 
 _MOST = 64
@@ -48,7 +48,7 @@ def symbols_of(models: Sequence[ir.Model], names: Names) -> Symbols:
                 raise FixError("unlike", why=why)
     freed: dict[str, dict[int, str]] = {}
     sizes: dict[str, tuple[int, ...]] = {}
-    homes: dict[str, Place] = {}
+    homes: dict[str, InputAxis] = {}
     taken = {called for axes in names.values() for called in axes.values()} | named(models[0])
     for (name, axis), found in sorted(places.items(), key=lambda each: each[0][0] not in names):
         here = freed.get(name, {})
@@ -85,13 +85,13 @@ def _fed(model: ir.Model) -> dict[str, ir.Value]:
     return {value.name or "": value for value in model.graph.inputs if not value.is_initializer()}
 
 
-def _differing(models: Sequence[ir.Model]) -> dict[Place, tuple[int, ...]]:
+def _differing(models: Sequence[ir.Model]) -> dict[InputAxis, tuple[int, ...]]:
     """The dims of inputs that are numbers in all exports, and not the same one."""
     first, *others = map(_fed, models)
     for other in others:
         if list(other) != list(first):
             raise FixError("unlike", why=f"their inputs are {listed([*first])} and {listed([*other])}")
-    found: dict[Place, tuple[int, ...]] = {}
+    found: dict[InputAxis, tuple[int, ...]] = {}
     for name, value in first.items():
         all_values = [value, *(other[name] for other in others)]
         kinds = [each.dtype for each in all_values]
@@ -133,7 +133,7 @@ def _called(name: str, axis: int, taken: set[str]) -> str:
     return called
 
 
-def _shown(place: Place, sizes: Sequence[int]) -> str:
+def _shown(place: InputAxis, sizes: Sequence[int]) -> str:
     return f"{place[0]}[{place[1]}] = {' and '.join(map(str, sizes))}"
 
 

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.given import Given
 from onereshape.formats.held import is_model, refused
 from onereshape.formats.model import Model
@@ -21,6 +20,7 @@ from onereshape.formats.onnx.onnx_sound import check_data
 from onereshape.graphs.facts.order import values_of
 from onereshape.graphs.irs import imaged
 from onereshape.graphs.request import given_model
+from onereshape.ground.errors import FixError
 
 Exports: TypeAlias = "Given | Sequence[Given] | None"
 """One or several."""

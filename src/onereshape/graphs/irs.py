@@ -13,10 +13,10 @@ from typing import Protocol, TypeVar
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
+from onereshape.formats.ir_as_onnx.drawing import KEY, Net, mark_of, net_of
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_graphs import nodes
-from onereshape.formats.ir_as_onnx.drawing import KEY, Net, mark_of, net_of
+from onereshape.ground.errors import FixError
 
 
 class Told(Protocol):
@@ -28,7 +28,7 @@ class Told(Protocol):
     def origin(self) -> str | None: ...
 
 
-_Told = TypeVar("_Told", bound=Told)
+_T = TypeVar("_T", bound=Told)
 
 
 def imaged(model: Model) -> Model:
@@ -74,7 +74,7 @@ def in_layers(model: Model) -> Iterator[None]:
         raise
 
 
-def told_of_layers(found: list[_Told], model: ir.Model) -> list[_Told]:
+def told_of_layers(found: list[_T], model: ir.Model) -> list[_T]:
     """Findings with the layers of an IR in place of the nodes of its image."""
     return found if net_of(model.graph) is None else [Names(model).of(each) for each in found]
 
@@ -99,7 +99,7 @@ class Names:
             if (number := value.meta.get(KEY)) is not None
         }
 
-    def of(self, said: _Told) -> _Told:
+    def of(self, said: _T) -> _T:
         """What is said of a layer."""
         number = self._layers.get(getattr(said, "place", "")) or self._layers.get(said.node)
         held = (said.origin or "").removeprefix("initializer ")

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.graphs import registry
-from onereshape.graphs.folding.folded_operators import Use
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchState, BatchView
 from onereshape.graphs.facts.asking import Asking, Dims
-from onereshape.graphs.facts.elements import Array, Holding
+from onereshape.graphs.facts.elements import ElementArray, Holding
 from onereshape.graphs.facts.kinds import KindRule
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.folding.folded_operators import Use
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.spans import Spans
 from onereshape.graphs.free_rules.state import FreeAnswer, Limit
 from onereshape.graphs.free_rules.view import FreeView
@@ -49,11 +49,11 @@ class Record(NamedTuple):
 
     shape: Callable[[Asking], Sequence[Dims | None]] | None = None
     """The dims of the outputs, None for one of which not even the rank is known; what it says holds in every run."""
-    elements: Callable[[Holding], Sequence[Array | None]] | None = None
+    elements: Callable[[Holding], Sequence[ElementArray | None]] | None = None
     """What the outputs hold, where they are small tensors of integers, truth values or floating-point numbers."""
     kinds: KindRule | None = None
     """The element types of its first outputs, where an attribute chooses them; the others have those of its schema."""
-    from_dims: Callable[[ir.Node, Sequence[int]], Array] | None = None
+    from_dims: Callable[[ir.Node, Sequence[int]], ElementArray] | None = None
     """What it gives, where that follows from the dims of its input alone: a Shape, a Size."""
 
     # The batch
@@ -125,7 +125,7 @@ class Record(NamedTuple):
 
     folds: bool = False
     """Whether it may be calculated before the model runs: it is held against onnxruntime in all its versions."""
-    fold: Callable[[Use], Sequence[Array]] | None = None
+    fold: Callable[[Use], Sequence[ElementArray]] | None = None
     """What it gives then, where onnx.reference is wrong, or more sure than the specification is."""
     work: Callable[[Use], int] | None = None
     """How much it would make of its inputs, or calculate; None: no more elements than it is given."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.rule.dims import symbols_of
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model, load
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.onnx.onnx_graphs import every
 from onereshape.graphs.likely_batch import Declared, likely_axes
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.rule.dims import symbols_of
 
 Progress = Callable[[int, int, str], None]
 Batch = bool | Mapping[str, int] | None

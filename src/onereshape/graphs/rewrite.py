@@ -16,9 +16,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_graphs import domain_of, opset_of
-from onereshape.rule.sizes import Atom, Formula, Size
 from onereshape.graphs.constants import DEFAULTS
 from onereshape.graphs.unneeded import names_of
+from onereshape.rule.sizes import Atom, Formula, Size
 
 Entry = Size | ir.Value
 """An element of a vector of sizes: a size, or a vector of one element."""

@@ -10,23 +10,23 @@ from contextlib import contextmanager
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.constants import DEFAULTS
 from onereshape.graphs.facts.facts import Facts, GivenUp
-from onereshape.graphs.facts.walk_limits import LONGEST_NAME, MOST_DIMS
 from onereshape.graphs.facts.order import CircleError
 from onereshape.graphs.facts.walk import Walk, unlike
+from onereshape.graphs.facts.walk_limits import LONGEST_NAME, MOST_DIMS
 from onereshape.graphs.operators import record_named
+from onereshape.ground.errors import FixError
 from onereshape.rule.sizes import Formula, Size, symbol
 
-Freed = Mapping[str, Mapping[int, str | int]]
+GivenAxes = Mapping[str, Mapping[int, str | int]]
 """Input -> axis -> the name (or the size) that the dim is to have."""
 
 _MOST_TOLD = 4
 """Places that a refusal names beside its reason."""
 
 
-def facts_of(model: ir.Model, freed: Freed = {}) -> Facts:  # noqa: B006 - a mapping is not written to
+def facts_of(model: ir.Model, freed: GivenAxes = {}) -> Facts:  # noqa: B006 - a mapping is not written to
     """Infers all shapes with the dims of `freed` in place of the declared ones; what was declared inside is ignored."""
     dims, given_up = _declared(model, freed)
     names = {size.name for each in dims.values() for size in each or () if isinstance(size, Formula) and size.name}
@@ -72,7 +72,7 @@ def _read_by_targets(model: ir.Model) -> set[ir.Node]:
     return seen
 
 
-def _declared(model: ir.Model, freed: Freed) -> tuple[dict[ir.Value, tuple[Size | None, ...]], list[GivenUp]]:
+def _declared(model: ir.Model, freed: GivenAxes) -> tuple[dict[ir.Value, tuple[Size | None, ...]], list[GivenUp]]:
     """The dims of the inputs, None for each that is not known, and what is left out.
 
     A name is never read as a formula: `N + 1` is a size that has nothing to do with N as far as the file binds anybody.

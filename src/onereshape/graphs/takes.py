@@ -11,7 +11,7 @@ Index = Literal["index", "index by columns", "index below"]
 """Numbers of entries: along `axis` of input 0; of input 0, one column for each axis from `batch_dims` on; or below the
 number that input 1 is."""
 
-Sizes = Literal[
+SizeTake = Literal[
     "dims",
     "target",
     "wider dims",
@@ -44,12 +44,12 @@ Sizes = Literal[
 - turns: how often a body is run
 """
 
-Take = Index | Sizes | Literal["scales", "truth", "number", "positive", "category"]
+Take = Index | SizeTake | Literal["scales", "truth", "number", "positive", "category"]
 """Besides these: what sizes are multiplied by, what is asked for yes or no (or counts what is there), a number that is
 calculated with, one that must be above 0, and one of those that attributes of the node list."""
 
 INDEX: Final[tuple[Take, ...]] = get_args(Index)
-SIZES: Final[tuple[Take, ...]] = get_args(Sizes)
+SIZES: Final[tuple[Take, ...]] = get_args(SizeTake)
 
 EVERY: Final = frozenset(range(64))
 """All inputs of an operator that has any number of them, as far as they are looked at."""

@@ -13,7 +13,7 @@ from onereshape.ground.errors import FormatError
 from onereshape.ground.temporary import HOLDS, opened, remove_dead, temporary
 
 
-class _Move(NamedTuple):
+class _Replacement(NamedTuple):
     """A file that becomes another."""
 
     path: str
@@ -54,7 +54,7 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
                 mode = mode_to_keep(path, final)
                 remove_dead(final.parent)
                 file = open_files.enter_context(_created(final.parent, temporaries))
-                moves.append(_Move(path, file, mode, temporaries[-1], final))
+                moves.append(_Replacement(path, file, mode, temporaries[-1], final))
             yield [move.file for move in moves]
             for move in moves:
                 blamed = move.path

@@ -1,9 +1,12 @@
-"""Integers as users write them: Python's, and whatever else is exactly an index."""
+"""Integers as users write them: Python's, and whatever else is exactly an index; and dims that are integers."""
 
 from __future__ import annotations
 
 from operator import index
 from typing import Any
+
+Dims = tuple[int, ...]
+"""Dims that are all known."""
 
 
 def is_bool(value: Any) -> bool:

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Literal
 
 from onereshape.ground import notebook
-from onereshape.terms.proof import Proof, said, said_all
 from onereshape.ground.text import JSON, as_json, brief, shown
+from onereshape.terms.proof import Proof, said, said_all
 
 Status = Literal[
     "proven", "certified", "fitted", "unwitnessed", "untested", "out-of-time", "not proven", "differs", "failed"

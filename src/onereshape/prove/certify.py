@@ -7,16 +7,9 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import WHOLE, Limits, limited, whole
-from onereshape.rule.condition import never_empty
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_sound import blamed, check_data
-from onereshape.prove.certificate import Certificate
-from onereshape.prove.runs.compare import Carried
-from onereshape.prove.engines.engine import engine_of
-from onereshape.prove.runs.comparison import Comparison
 from onereshape.graphs.exports import Exports, check_witnesses, differing_dims, given_exports, numbered_alike
 from onereshape.graphs.irs import imaged
 from onereshape.graphs.request import (
@@ -29,8 +22,15 @@ from onereshape.graphs.request import (
     read_seed,
     requested,
 )
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.ground.isolation.budget import WHOLE, Limits, limited, whole
+from onereshape.prove.certificate import Certificate
+from onereshape.prove.engines.engine import engine_of
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.rule.condition import never_empty
 
-Asked = dict[str, dict[int, str]]
+AskedAxes = dict[str, dict[int, str]]
 
 
 def certify(  # noqa: PLR0913 - the options of the command
@@ -80,8 +80,8 @@ def certify(  # noqa: PLR0913 - the options of the command
 
     """
     return certified(
-        Pair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),
-        Question(batch, free, tuple(conditions)),
+        ModelPair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),
+        CertifyQuestion(batch, free, tuple(conditions)),
         seed=read_seed(seed),
         term_seed=None if term_seed is None else read_seed(term_seed),
         limit=whole(timeout, memory),
@@ -90,7 +90,7 @@ def certify(  # noqa: PLR0913 - the options of the command
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ModelPair:
     """The models."""
 
     original: Model
@@ -100,7 +100,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CertifyQuestion:
     """What is to be shown of them."""
 
     batch: Batch = None
@@ -113,8 +113,8 @@ class Question:
 
 
 def certified(  # noqa: PLR0913 - see certify
-    pair: Pair,
-    question: Question,
+    pair: ModelPair,
+    question: CertifyQuestion,
     *,
     seed: int,
     term_seed: int | None,
@@ -127,7 +127,7 @@ def certified(  # noqa: PLR0913 - see certify
     witnesses, fitted = (
         tuple(numbered_alike(first, imaged(each)) for each in others) for others in (pair.witnesses, pair.fitted)
     )
-    pair = Pair(first, second, witnesses, fitted)
+    pair = ModelPair(first, second, witnesses, fitted)
     for model in (first, second):
         check_data(model)
     for other in (second, *pair.witnesses, *pair.fitted):
@@ -140,8 +140,8 @@ def certified(  # noqa: PLR0913 - see certify
         what = "a witness" if pair.witnesses else "another export"
         raise ReshapeError("bad-usage", why=f"{what} is for freed dims other than the batch, and none are asked for")
     check_witnesses(first, pair.fitted, pair.witnesses, asked)
-    from onereshape.prove.run_both import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
     from onereshape.prove.pairing import aligned, called  # noqa: PLC0415
+    from onereshape.prove.run_both import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
 
     with limited(limit), blamed(second), blamed(first):
         twin = aligned(first.ir, second.ir, asked)
@@ -176,7 +176,7 @@ def _batch(original: Model, repaired: Model, batch: Batch) -> Batch:
     return freed_axes(original.ir, repaired.ir) or batch if batch is True else batch
 
 
-def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Question) -> Comparison:
+def _comparison(original: Model, repaired: ir.Model, asked: AskedAxes, question: CertifyQuestion) -> Comparison:
     """What kind of repair it is, and what must be known of it."""
     from onereshape.prove.pairing import carried  # noqa: PLC0415 - onnx takes long
 

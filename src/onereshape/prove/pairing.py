@@ -11,21 +11,22 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onereshape.graphs.edit import declare
+from onereshape.graphs.exports import Freed
+from onereshape.graphs.request import inputs_of, shapes_of
 from onereshape.ground.errors import FixError
-from onereshape.prove.runs.compare import Carried
 from onereshape.prove.engines.engine import folder_of
+from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.growing import grown
-from onereshape.prove.values.naming import apart
-from onereshape.prove.values.input_roles import fed
 from onereshape.prove.runs.term_runs import allowed, fresh_seed, guarded
 from onereshape.prove.runs.term_sizes import some_sizes
-from onereshape.prove.runs.trial import Freed, batch_of
-from onereshape.graphs.edit import declare
-from onereshape.graphs.request import inputs_of, shapes_of
+from onereshape.prove.runs.trial import batch_of
+from onereshape.prove.values.input_roles import fed
+from onereshape.prove.values.naming import apart
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch
 
-Place = Carried | None
+CarriedAnyhow = Carried | None
 
 
 def freed_axes(original: ir.Model, repaired: ir.Model) -> dict[str, int] | None:
@@ -92,13 +93,13 @@ def carried(  # noqa: PLR0913 - all that may tell it
     *,
     base_dir: str = "",
     proof: Proof | None = None,
-) -> dict[str, Place]:
+) -> dict[str, CarriedAnyhow]:
     """Where each output carries the batch, by declarations, terms or runs; a FixError where nothing tells it.
 
     `proof` is what the terms said, where they were asked already.
     """
     after = {value.name: value.shape for value in repaired.graph.outputs}
-    options: dict[str, Sequence[Place]] = {}
+    options: dict[str, Sequence[CarriedAnyhow]] = {}
     _, symbol = batch_of(asked)
     lists = [value.name for value in original.graph.outputs if isinstance(value.type, ir.SequenceType)]
     for value in original.graph.outputs:
@@ -114,7 +115,7 @@ def carried(  # noqa: PLR0913 - all that may tell it
     parts = {name for name in told if any(name.startswith(f"{each}[") for each in lists)}
     if (lists and not parts) or any(_are_apart(places) and name not in told for name, places in options.items()):
         told = {**grown(repaired, asked, size, folder_of(repaired) or base_dir), **told}
-    found: dict[str, Place] = {name: place for name, place in told.items() if name not in options}
+    found: dict[str, CarriedAnyhow] = {name: place for name, place in told.items() if name not in options}
     for name, places in options.items():
         if name in told:
             found[name] = told[name]
@@ -128,14 +129,16 @@ def carried(  # noqa: PLR0913 - all that may tell it
     return found
 
 
-def _unless_lost(model: ir.Model, asked: Freed, size: int, places: dict[str, Place], base_dir: str) -> dict[str, Place]:
+def _unless_lost(
+    model: ir.Model, asked: Freed, size: int, places: dict[str, CarriedAnyhow], base_dir: str
+) -> dict[str, CarriedAnyhow]:
     """The same; an output that is declared as one number may be one for each sample, and lose its axis only at one."""
     numbers = {value.name or "" for value in model.graph.outputs if value.shape is not None and not len(value.shape)}
     single = [name for name, place in places.items() if place is None and name in numbers]
     return places | (lost_axes(model, asked, size, base_dir) if single else {})
 
 
-def lost_axes(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, Place]:
+def lost_axes(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, CarriedAnyhow]:
     """The outputs that have an axis for the batch, but not where that is 1, seen by running the model."""
     told = grown(model, asked, size, folder_of(model) or base_dir) if size == 1 else {}
     return {name: place for name, place in told.items() if place is not None and place.lost}
@@ -145,13 +148,13 @@ def _is_called(dim: int | ir.SymbolicDim, name: str) -> bool:
     return not isinstance(dim, int) and dim.value == name
 
 
-def _are_apart(places: Sequence[Place]) -> bool:
+def _are_apart(places: Sequence[CarriedAnyhow]) -> bool:
     """Whether they are at several axes."""
     axes = {place.axis if place else None for place in places}
     return len(axes) > 1 and None not in axes
 
 
-def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
+def _declared(before: Any, after: Any, size: int) -> Iterator[CarriedAnyhow]:
     """The places at which an output may carry the batch, by the dims that both models declare; the likeliest first."""
     if size == 1 and before is not None and len(after or ()) == len(before) + 1 and not isinstance(after[0], int):
         yield Carried(0, new=len(before))
@@ -213,14 +216,14 @@ def batch_proof(  # noqa: PLR0913 - what a proof depends on
     )
 
 
-def places_of(proof: Proof) -> dict[str, Place]:
+def places_of(proof: Proof) -> dict[str, CarriedAnyhow]:
     """Where the terms find it; nothing where they do not tell."""
     if not proof.holds:
         return {}
     return {each.name: None if each.axis is None else Carried(each.axis, each.outer, None) for each in proof.outputs}
 
 
-def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
+def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, CarriedAnyhow]:
     """The same, of the first sizes of other dims at which they tell it."""
     original, repaired = apart(original), apart(repaired)
     proofs = (batch_proof(original, repaired, asked, size, sizes) for sizes in some_sizes(original))

@@ -9,19 +9,20 @@ from typing import Final
 
 import onnx_ir as ir
 
+from onereshape.graphs.exports import Freed
 from onereshape.ground.isolation.budget import OutOfTime, limits
 from onereshape.prove.certificate import Certificate
 from onereshape.prove.combining import claim, merged, reason_of, status_of
 from onereshape.prove.runs.compare import Carried
-from onereshape.prove.runs.neighbours import run_company
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.runs.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
 from onereshape.prove.runs.drawn_runs import run_drawn
+from onereshape.prove.runs.neighbours import run_company
 from onereshape.prove.runs.reference import Reference
-from onereshape.prove.values.input_roles import fed
-from onereshape.prove.runs.trial import Freed, Stop, Trial, certificate
+from onereshape.prove.runs.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
+from onereshape.prove.runs.trial import Stop, Trial, certificate
 from onereshape.prove.runs.verdict import verdict
-from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, Place
+from onereshape.prove.values.input_roles import fed
+from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, BatchAxis
 from onereshape.terms.proof import Proof, said_all
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
@@ -95,12 +96,12 @@ def _terms(trial: Trial, freed: Freed, comparison: Comparison) -> tuple[Proof, P
     return same_terms(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty), None
 
 
-def _places(outputs: Mapping[str, Carried | None]) -> dict[str, Place | None]:
+def _places(outputs: Mapping[str, Carried | None]) -> dict[str, BatchAxis | None]:
     """Where outputs carry the samples, as the term run is told."""
     return {name: None if each is None else _place(each) for name, each in outputs.items()}
 
 
-def _found(proof: Proof) -> dict[str, Place | None]:
+def _found(proof: Proof) -> dict[str, BatchAxis | None]:
     """Where the terms found the samples."""
     return {each.name: None if each.axis is None else (each.axis, each.outer) for each in proof.outputs}
 
@@ -134,7 +135,7 @@ def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate
     return replace(certificate(trial, found.status, reason), proof=found.proof)
 
 
-def _place(carried: Carried) -> Place:
+def _place(carried: Carried) -> BatchAxis:
     """The same of one that does."""
     if carried.new is None:
         return carried.axis, carried.outer

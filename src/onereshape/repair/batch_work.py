@@ -6,26 +6,26 @@ from collections.abc import Iterator, Mapping
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import at_least
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_graphs import opset_of
+from onereshape.graphs.batch_rules.marks import Mark
+from onereshape.graphs.batch_rules.own_scales import has_scales, own_scales
+from onereshape.graphs.edit import Change
+from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.request import batch_size, inputs_of, requested, shapes_of
+from onereshape.graphs.shapes import facts_of, telling
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.comparison import Comparison
 from onereshape.repair.batch.apply import apply_batch, false_declarations, static_declarations
 from onereshape.repair.batch.dropping import Cut, cut
 from onereshape.repair.batch.lifting import has_elements, keep, lift
-from onereshape.graphs.batch_rules.marks import Mark
-from onereshape.graphs.batch_rules.own_scales import has_scales, own_scales
 from onereshape.repair.batch.per_sample import apply_per_sample, per_sample_plan
 from onereshape.repair.batch.search import BatchPlan, batch_plan, fresh_patience
 from onereshape.repair.batch.stacking import Stacked, stacked
-from onereshape.prove.runs.compare import Carried
-from onereshape.prove.runs.comparison import Comparison
-from onereshape.graphs.edit import Change
-from onereshape.graphs.facts.facts import Facts
 from onereshape.repair.placing import Placed, placed
-from onereshape.graphs.request import batch_size, inputs_of, requested, shapes_of
-from onereshape.graphs.shapes import facts_of, telling
 from onereshape.repair.work import Work
+from onereshape.rule.condition import at_least
 
 
 def batch_work(  # noqa: PLR0913 - what may be done for it

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
-from onereshape.rule.condition import at_least
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_sound import blamed
-from onereshape.prove.runs.comparison import Comparison
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Freed, check_weights, check_witnesses, numbered_alike, other_weights
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.comparison import Comparison
 from onereshape.repair.step import copied
 from onereshape.repair.work import Work
+from onereshape.rule.condition import at_least
 
 
 def free_work(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> Work:

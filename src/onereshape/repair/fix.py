@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from onereshape.ground.isolation.budget import WHOLE, limited, whole
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.onnx.onnx_sound import blamed
-from onereshape.repair.dims_work import free_work, like_work
-from onereshape.prove.engines.engine import engine_of, prepare
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Exports, Freed, given_exports
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.irs import imaged, in_layers
-from onereshape.repair.last_word import has_other_names
-from onereshape.repair.layered import layered
 from onereshape.graphs.likely_batch import Axes
 from onereshape.graphs.request import Batch, Free, Progress, check_progress, given_model, read_seed, requested
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.ground.isolation.budget import WHOLE, limited, whole
+from onereshape.prove.engines.engine import engine_of, prepare
+from onereshape.repair.dims_work import free_work, like_work
+from onereshape.repair.last_word import has_other_names
+from onereshape.repair.layered import layered
 from onereshape.repair.starts import from_starts, has_others
 from onereshape.repair.step import Fixed, Wish, both, copied, step
 from onereshape.repair.unrepaired import otherwise, untouched
@@ -34,7 +34,7 @@ from onereshape.repair.work import Work
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RepairPlan:
     """What would be rewritten."""
 
     changes: tuple[Change, ...]
@@ -49,17 +49,17 @@ class Plan:
     """The values that are declared falsely, and that it declares rightly."""
 
 
-def plan(model: Given, *, batch: Batch = None, free: Free = None) -> Plan:
+def plan(model: Given, *, batch: Batch = None, free: Free = None) -> RepairPlan:
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
     given = imaged(given_model(model))
     asked = requested(given, batch, free)
     with in_layers(given):
-        return planned(given, asked, batch=free is None, likely=batch is True) if asked else Plan(())
+        return planned(given, asked, batch=free is None, likely=batch is True) if asked else RepairPlan(())
 
 
 def planned(
     given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, likely: bool, facts: Facts | None = None
-) -> Plan:
+) -> RepairPlan:
     """The same of what was `requested`; `facts` are those of the model, where they are known already.
 
     `likely`: nobody named the axes of the batch.
@@ -74,14 +74,14 @@ def planned(
         else:
             work = free_work(given, asked, (), given)
     outputs = {name: None if place is None else place.axis for name, place in work.comparison.outputs.items()}
-    return Plan(work.changes, work.conditions, work.unless_proven is None, work.freed, outputs, work.declared)
+    return RepairPlan(work.changes, work.conditions, work.unless_proven is None, work.freed, outputs, work.declared)
 
 
 def _planned_batch(given: Model, axes: Axes, *, facts: Facts | None, likely: bool) -> Work:
     """The same for a batch, on a copy where nodes would be cut off, or an output gets a new axis."""
+    from onereshape.graphs.batch_rules.own_scales import has_scales  # noqa: PLC0415
     from onereshape.repair.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.repair.batch.lifting import may_lift  # noqa: PLC0415
-    from onereshape.graphs.batch_rules.own_scales import has_scales  # noqa: PLC0415
     from onereshape.repair.batch_work import batch_work  # noqa: PLC0415
 
     try:

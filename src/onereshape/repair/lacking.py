@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.likely_batch import Declared, Shapes, is_length, unlikely, without
 from onereshape.graphs.node_view import label_of
 from onereshape.graphs.request import inputs_of, shapes_of
 from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import FixError
 
 _MOST_FOLLOWED = 64
 """Nodes that are looked at, one after the other."""

@@ -12,28 +12,28 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import limits
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_graphs import copyable
-from onereshape.prove.runs.compare import Carried
-from onereshape.prove.values.naming import apart
-from onereshape.prove.runs.settings import Chooser
-from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.runs.term_sizes import some_sizes, usual_sizes
-from onereshape.prove.runs.trial import batch_of
 from onereshape.graphs.edit import declare
 from onereshape.graphs.exports import Freed
-from onereshape.repair.lacking import is_one, lacking
 from onereshape.graphs.likely_batch import other_axes
-from onereshape.prove.pairing import batch_proof, called, places_of
 from onereshape.graphs.request import batch_size, inputs_of, requested, shapes_of
 from onereshape.graphs.shapes import facts_of
 from onereshape.graphs.unneeded import live_nodes
+from onereshape.ground.errors import FixError
+from onereshape.ground.isolation.budget import limits
+from onereshape.prove.pairing import batch_proof, called, places_of
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.settings import Chooser
+from onereshape.prove.runs.term_sizes import some_sizes, usual_sizes
+from onereshape.prove.runs.trial import batch_of
+from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.naming import apart
+from onereshape.repair.lacking import is_one, lacking
 from onereshape.terms.batches import PARTED
 from onereshape.terms.proof import Proof
 
-Asked = Mapping[str, Mapping[int, str]]
+AskedAxes = Mapping[str, Mapping[int, str]]
 
 _MOST_PLACES = 4
 """Of the batch that are asked about in a model that no rule frees, beside the likely one."""
@@ -42,7 +42,7 @@ _NO_RULE = frozenset({"cannot-free", "no-batching-rule", "mixes-samples"})
 WAY_OUT = "with --per-sample (per_sample=True) the model would run once for each sample instead, which is slower"
 
 
-class Word(NamedTuple):
+class LastWord(NamedTuple):
     """What is known, before anything is run, of a model as it is, or with its batch declared."""
 
     works: bool | None
@@ -110,7 +110,7 @@ def last_word(
     *,
     outputs: Mapping[str, int | None] | None = None,
     running: bool = False,
-) -> Word:
+) -> LastWord:
     """Whether a model is right as it is; `refusal`: what a rule says, None where rules would rewrite it.
 
     A rule is believed unless the terms prove it wrong, for every batch, as at a hundred samples they may be mixed: one
@@ -122,9 +122,9 @@ def last_word(
     size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
     doubted = fixed or refusal is None or refusal.code == "mixes-samples"
     if _is_final(given.ir, asked, refusal, size, fixed=fixed) or (not running and _fails(given.ir, asked, size)):
-        return Word(False, asked)
+        return LastWord(False, asked)
     copy, _ = with_batch(given.ir, asked)
-    word = Word(None, asked, copy, fixed, doubted)
+    word = LastWord(None, asked, copy, fixed, doubted)
     if running and not doubted:
         return word
     proof = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
@@ -169,7 +169,9 @@ def final(model: ir.Model, axes: Mapping[str, int], refusal: FixError, *, likely
     return refusal if lacks is None or (per_sample and is_one(model, axes)) else lacks
 
 
-def first_proof(original: ir.Model, copy: ir.Model, asked: Asked, size: int, *, for_all: bool = True) -> Proof | None:
+def first_proof(
+    original: ir.Model, copy: ir.Model, asked: AskedAxes, size: int, *, for_all: bool = True
+) -> Proof | None:
     """What the terms say, where that is the same before anything was run; nothing where runs decide on the sizes.
 
     `for_all`: only a proof for every batch is of use.
@@ -205,7 +207,7 @@ def _may_be_proven(
     return bool(sized)
 
 
-def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
+def with_batch(model: ir.Model, asked: AskedAxes) -> tuple[ir.Model, bool]:
     """The model with the batch declared under its name, and whether that had been a number."""
     copy, fixed = model.clone(), _is_fixed(model, asked)
     for value in copy.graph.inputs:
@@ -217,7 +219,7 @@ def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
     return copy, fixed
 
 
-def _is_fixed(model: ir.Model, asked: Asked) -> bool:
+def _is_fixed(model: ir.Model, asked: AskedAxes) -> bool:
     """Whether the batch is a number in an input that carries it."""
     inputs = {value.name or "": value for value in model.graph.inputs}
     places = [(name, axis) for name, axes in asked.items() for axis in axes]
@@ -243,7 +245,7 @@ def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, C
     return True
 
 
-def has_other_names(model: ir.Model, asked: Asked) -> bool:
+def has_other_names(model: ir.Model, asked: AskedAxes) -> bool:
     """Whether an input has a dim, other than the batch, that is no number."""
     return any(
         not isinstance(dim, int) and axis not in asked.get(value.name or "", {})

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import Limits, limited
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model, model_of
-from onereshape.ground.installed import OPENVINO_MISSING
-from onereshape.prove.engines.engine import Refusal, Session
 from onereshape.graphs.irs import Names, imaged
 from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import FixError
+from onereshape.ground.installed import OPENVINO_MISSING
+from onereshape.ground.isolation.budget import Limits, limited
+from onereshape.prove.engines.engine import Refusal, Session
 from onereshape.repair.step import Fixed
 
 
@@ -49,8 +49,8 @@ def _unloaded(model: Model) -> str | None:
 
 def written_ir(read: Model, fixed: Model) -> Model:
     """The IR that an image has become, with the dims that its values have now."""
-    from onereshape.formats.openvino.openvino_ir import rewritten  # noqa: PLC0415 - only an IR needs it
     from onereshape.formats.ir_as_onnx.ir_writing import written  # noqa: PLC0415
+    from onereshape.formats.openvino.openvino_ir import rewritten  # noqa: PLC0415 - only an IR needs it
 
     facts = facts_of(fixed.ir)
     known = {

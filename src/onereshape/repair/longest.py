@@ -11,14 +11,14 @@ from typing import Final
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
+from onereshape.graphs.backtracking import used
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.facts.order import ordered
 from onereshape.graphs.node_view import label_of
 from onereshape.graphs.operators import record_of
-from onereshape.graphs.backtracking import used
 from onereshape.graphs.shapes import facts_of
 from onereshape.graphs.takes import SIZES
+from onereshape.ground.errors import FixError
 from onereshape.rule.sizes import Formula, Size, depends
 
 _REDUCED: Final = {

@@ -13,11 +13,11 @@ from functools import partial
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import WHOLE
 from onereshape.formats.model import Model, load
 from onereshape.graphs.exports import Exports
-from onereshape.repair.fix import fix
 from onereshape.graphs.request import Batch, Free
+from onereshape.ground.isolation.budget import WHOLE
+from onereshape.repair.fix import fix
 from onereshape.repair.step import Fixed
 
 __all__ = ["FreeBatch", "Simplify"]

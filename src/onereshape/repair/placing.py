@@ -14,9 +14,9 @@ from typing import Final
 
 import onnx_ir as ir
 
+from onereshape.graphs.likely_batch import Axes, Shapes, other_axes, said
 from onereshape.ground.errors import FixError
 from onereshape.repair.batch.search import BatchPlan
-from onereshape.graphs.likely_batch import Axes, Shapes, other_axes, said
 
 _STATE: Final = 2
 """The fewest dims of a state."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard, get_args
 
 from onereshape.formats.refusals import unreadable
 from onereshape.prove.certificate import Status
-from onereshape.prove.certify import Question
+from onereshape.prove.certify import CertifyQuestion
 from onereshape.terms.proof import Verdict
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -31,7 +31,7 @@ class Kept:
     """Those of each role: path, digest, digests of the data."""
     says: str
     """What it says in words."""
-    question: Question
+    question: CertifyQuestion
     seed: int
     versions: Mapping[str, str]
     certificate: Mapping[str, Any]
@@ -84,7 +84,7 @@ def _model(value: Any, role: str) -> Mapping[str, Any]:
     return {"path": path, "sha256": fields["sha256"], "data": data}
 
 
-def _question(asked: Mapping[str, Any], certificate: Mapping[str, Any]) -> Question:
+def _question(asked: Mapping[str, Any], certificate: Mapping[str, Any]) -> CertifyQuestion:
     conditions = asked.get("conditions", [])
     _check(isinstance(conditions, list) and all(isinstance(each, str) for each in conditions), "asked.conditions")
     batch, free = asked.get("batch"), asked.get("free")
@@ -96,7 +96,7 @@ def _question(asked: Mapping[str, Any], certificate: Mapping[str, Any]) -> Quest
     if free is not None:
         free = {name: _axes(axes) for name, axes in _mapping(free, "asked.free").items()}
         _check(bool(free), "asked.free")
-    return Question(batch, free, tuple(conditions), outputs)
+    return CertifyQuestion(batch, free, tuple(conditions), outputs)
 
 
 def _axes(value: Any) -> dict[int, str]:

@@ -15,22 +15,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from onereshape.ground.isolation.budget import Limits
-from onereshape.ground.errors import FixError
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model import Model, data_files, load
+from onereshape.formats.onnx.onnx_sound import blamed
 from onereshape.formats.reading import content_of
 from onereshape.formats.refusals import unreadable
-from onereshape.formats.onnx.onnx_sound import blamed
-from onereshape.prove.certificate import Certificate
-from onereshape.prove.certify import Pair, Question, certified
-from onereshape.repair.dims_work import free_work, like_work
 from onereshape.graphs.irs import imaged
-from onereshape.repair.proof_fields import ROLES, SEVERAL, Kept, read_fields
 from onereshape.graphs.request import Free, Progress, requested
+from onereshape.ground.atomic import replacing
+from onereshape.ground.errors import FixError
+from onereshape.ground.isolation.budget import Limits
+from onereshape.ground.text import exact_json
+from onereshape.prove.certificate import Certificate
+from onereshape.prove.certify import CertifyQuestion, ModelPair, certified
+from onereshape.repair.dims_work import free_work, like_work
+from onereshape.repair.proof_fields import ROLES, SEVERAL, Kept, read_fields
 from onereshape.repair.step import copied
 from onereshape.repair.work import Work
-from onereshape.ground.text import exact_json
 
 FORM: Final = "onereshape certificate"
 VERSION: Final = 1
@@ -78,7 +78,10 @@ def _digest(path: str) -> str:
 
 
 def keep(
-    path: str, models: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]], question: Question, found: Certificate
+    path: str,
+    models: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]],
+    question: CertifyQuestion,
+    found: Certificate,
 ) -> None:
     """Writes a certificate; `models` gives the paths and the digests of those of each role (`ROLES`)."""
     folder = os.path.realpath(Path(path).parent)
@@ -144,7 +147,7 @@ def recheck(
         for wanted in each:
             path = given.get(role) or os.path.normpath(Path(kept.path).parent / wanted["path"])
             models[role].append(_matching(kept, load(path), wanted))
-    pair = Pair(models["original"][0], models["repaired"][0], tuple(models["witness"]), tuple(models["like"]))
+    pair = ModelPair(models["original"][0], models["repaired"][0], tuple(models["witness"]), tuple(models["like"]))
     work = None if kept.question.free is None else _decided(pair, kept.question.free)
     question = kept.question if work is None else replace(kept.question, comparison=work.comparison)
     found = certified(pair, question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
@@ -156,7 +159,7 @@ def recheck(
     return Rechecked(kept, found, tuple(other))
 
 
-def _decided(pair: Pair, free: Free) -> Work:
+def _decided(pair: ModelPair, free: Free) -> Work:
     """The repair that was made, decided again: it tells the conditions, and the dims that the outputs have."""
     given = imaged(pair.original)
     others, witnesses = (tuple(map(imaged, models)) for models in (pair.fitted, pair.witnesses))

@@ -8,18 +8,18 @@ from typing import TypeVar
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.likely_batch import Axes, other_starts, said
 from onereshape.graphs.request import inputs_of, shapes_of
+from onereshape.ground.errors import FixError
 from onereshape.repair.step import Fixed
 from onereshape.repair.work import Work
 
 _MIXES = "mixes-samples"
 
-Found = TypeVar("Found", Work, Fixed)
+_T = TypeVar("_T", Work, Fixed)
 
 
-def from_starts(model: ir.Model, axes: Axes, attempt: Callable[[Axes], Found], *, likely: bool) -> Found:
+def from_starts(model: ir.Model, axes: Axes, attempt: Callable[[Axes], _T], *, likely: bool) -> _T:
     """What is made of the first axes that are not refused; `likely`: others may be taken.
 
     Where operators work along the likely ones, they are no batch, and the refusal is that of the others.
@@ -32,7 +32,7 @@ def from_starts(model: ir.Model, axes: Axes, attempt: Callable[[Axes], Found], *
     if likely and first.code in {_MIXES, "cannot-free"}:
         for other in other_starts(shapes_of(inputs_of(model)), axes, mixes=first.code == _MIXES):
             try:
-                found: Found = attempt(other)
+                found: _T = attempt(other)
             except FixError as refusal:
                 if first.code == _MIXES:
                     last, last.axes = refusal, other

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from onereshape.ground import notebook
-from onereshape.ground.isolation.budget import Limits, late, limited
-from onereshape.rule.condition import never_empty
-from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model, refreshed
-from onereshape.formats.refusals import cause
 from onereshape.formats.onnx.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx.onnx_sound import blamed, check_data, fault
-from onereshape.prove.certificate import Certificate
-from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.steps import joined
+from onereshape.formats.refusals import cause
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Freed, other_weights
-from onereshape.prove.pairing import called
 from onereshape.graphs.request import Progress
-from onereshape.repair.work import Work
+from onereshape.ground import notebook
+from onereshape.ground.errors import FixError
+from onereshape.ground.isolation.budget import Limits, late, limited
 from onereshape.ground.text import brief
+from onereshape.prove.certificate import Certificate
+from onereshape.prove.pairing import called
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.steps import joined
+from onereshape.repair.work import Work
+from onereshape.rule.condition import never_empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,20 @@ from functools import partial
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import OutOfTime, late, limited
-from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, refreshed
 from onereshape.formats.onnx.onnx_sound import blamed
+from onereshape.graphs.exports import Freed
+from onereshape.graphs.likely_batch import said
+from onereshape.graphs.request import batch_size, requested
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.ground.isolation.budget import OutOfTime, late, limited
+from onereshape.prove.pairing import carried, lost_axes
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.trial import batch_of
-from onereshape.graphs.exports import Freed
 from onereshape.repair.last_word import (
     WAY_OUT,
-    Word,
+    LastWord,
     declared_outputs,
     final,
     has_way_out,
@@ -30,10 +33,7 @@ from onereshape.repair.last_word import (
     last_word,
     places,
 )
-from onereshape.graphs.likely_batch import said
 from onereshape.repair.longest import tell_longest
-from onereshape.prove.pairing import carried, lost_axes
-from onereshape.graphs.request import batch_size, requested
 from onereshape.repair.step import Fixed, Wish, certificate_of, step
 
 
@@ -121,7 +121,7 @@ def _certified(
     return Fixed(refreshed(fixed) if word.fixed else given, (), certificate, (), asked, notes)
 
 
-def _asking(given: Model, word: Word, copy: ir.Model, wish: Wish) -> Comparison | None:
+def _asking(given: Model, word: LastWord, copy: ir.Model, wish: Wish) -> Comparison | None:
     """What is asked of a model and of itself with its batch declared; None where no answer would be believed."""
     size = batch_size(given.ir, batch_of(word.asked)[0])
     outputs = carried(given.ir, copy, word.asked, size, base_dir=given.folder, proof=word.proof)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onereshape.ground.errors import FixError
-from onereshape.prove.runs.comparison import Comparison
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Freed
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.comparison import Comparison
 
 
 @dataclass(frozen=True, slots=True)

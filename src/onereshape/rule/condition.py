@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 from onereshape.rule.dims import Product, parse
 
-Kind = Literal["equal", "least", "most", "divisible", "among", "rank", "fits", "agrees", "default"]
+ConditionKind = Literal["equal", "least", "most", "divisible", "among", "rank", "fits", "agrees", "default"]
 
-SENTENCES: dict[Kind, str] = {
+SENTENCES: dict[ConditionKind, str] = {
     "equal": "%s = %s",
     "least": "%s >= %s",
     "most": "%s <= %s",
@@ -64,11 +64,11 @@ class Condition(str):
 
     __slots__ = ("kind", "sides")
 
-    kind: Kind
+    kind: ConditionKind
     sides: tuple[Side, ...]
     """What stands in the places of the sentence."""
 
-    def __new__(cls, kind: Kind, *sides: Side) -> Self:
+    def __new__(cls, kind: ConditionKind, *sides: Side) -> Self:
         self = str.__new__(cls, SENTENCES[kind] % sides)
         _set_kind(self, kind)
         _set_sides(self, sides)

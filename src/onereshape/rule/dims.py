@@ -18,6 +18,8 @@ from onereshape.ground.errors import INT64_MAX, ReshapeError
 from onereshape.ground.integers import exact
 
 Dim = int | None | str | tuple[int, int | None]
+MaybeDims = tuple[Dim, ...] | None
+"""The dims of a tensor, None where not even their number is known."""
 GivenDim = Dim | list[int | None]
 """A dim that is given: also a pair as JSON has it."""
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
+from onereshape.ground.errors import ReshapeError
 from onereshape.rule.condition import Condition
 from onereshape.rule.dims import Dim, is_ours, parse
-from onereshape.ground.errors import ReshapeError
 from onereshape.rule.inference import infer
 from onereshape.rule.specs import Spec
 

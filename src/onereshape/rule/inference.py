@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, SupportsIndex
 
-from onereshape.rule.inferring.balance import Balance, Open, Question, Word
-from onereshape.rule.inferring.bounds import read_bounds
-from onereshape.rule.inferring.small_intervals import tightened
-from onereshape.rule.condition import Condition, equals
-from onereshape.rule.inferring.conditions import Never, Settled
-from onereshape.rule.dims import Dim, GivenDim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.ground.errors import INT64_MAX, ReshapeError
+from onereshape.rule.condition import Condition, equals
+from onereshape.rule.dims import Dim, GivenDim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
+from onereshape.rule.inferring.balance import Balance, EntrySize, Open, Question
+from onereshape.rule.inferring.bounds import read_bounds
+from onereshape.rule.inferring.conditions import Never, Settled
 from onereshape.rule.inferring.plain import plain_answer
+from onereshape.rule.inferring.small_intervals import tightened
 from onereshape.rule.semantics import output_dims, read_data
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import Spec, spec as find_spec
@@ -128,8 +128,8 @@ def _refuse_dim(dims: tuple[Any, ...], axis: int, size: int) -> None:
     raise ReshapeError("overflow", data=shown(dims), what=f"data[{axis}]", value=size, limit=INT64_MAX)
 
 
-def _read_words(entries: tuple[Any, ...], spec: Spec) -> tuple[Word, ...]:
-    words: list[Word] = []
+def _read_words(entries: tuple[Any, ...], spec: Spec) -> tuple[EntrySize, ...]:
+    words: list[EntrySize] = []
     for axis, entry in enumerate(entries):
         size = entry if type(entry) is int else read_dim(entry, "target", axis, -1)
         if isinstance(size, Interval):

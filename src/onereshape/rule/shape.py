@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from onereshape.ground import notebook
-from onereshape.rule.dims import Dim, GivenDim, show
 from onereshape.ground.text import shown
+from onereshape.rule.dims import Dim, GivenDim, show
 
 
 class Shape(Sequence[Dim]):

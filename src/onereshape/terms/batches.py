@@ -20,7 +20,7 @@ from onereshape.terms.program import Observer, Outcome, Program, side_by_side, t
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
-Place = tuple[int, int]
+BatchAxis = tuple[int, int]
 """The axis that carries N, and how many times the samples follow one another along it."""
 
 NEW_AXIS: Final = (0, 0)
@@ -60,10 +60,10 @@ class Trial:
     sizes: Mapping[str, int]
     """Of dims that have a name and are not the batch."""
     given: Mapping[str, Array]
-    places: Mapping[str, Place | None] | None
+    places: Mapping[str, BatchAxis | None] | None
     compared: list[dict[str, int]] = field(default_factory=list)
     elements: dict[str, int] = field(default_factory=dict)
-    found: dict[str, Place | None] = field(default_factory=dict)
+    found: dict[str, BatchAxis | None] = field(default_factory=dict)
 
     def feeds(self, program: Program, labels: Sequence[int]) -> dict[str, Tensor]:
         return feed(program.model, self.hashing, self.axes, labels, self.sizes, self.given)
@@ -173,7 +173,7 @@ def tensor(value: Value, name: str) -> Tensor:
     return value
 
 
-def _with_axis(trial: Trial, name: str, words: Words, new: Sequence[Place] = (NEW_AXIS, LOST_AXIS)) -> Words:
+def _with_axis(trial: Trial, name: str, words: Words, new: Sequence[BatchAxis] = (NEW_AXIS, LOST_AXIS)) -> Words:
     """What the original gives for one sample, with the axis that the repaired model has and it has not."""
     return words[None] if trial.places is not None and trial.places.get(name) in new else words
 
@@ -256,7 +256,7 @@ def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mappin
     asked = None if trial.places is None else trial.places.get(name)
     asked = (0, 1) if asked in (NEW_AXIS, LOST_AXIS) else asked
     if trial.places is not None and asked is None:
-        options: list[Place | None] = [None]
+        options: list[BatchAxis | None] = [None]
     elif asked is not None:
         options = [asked]
     elif one.shape == words.shape:
@@ -271,7 +271,7 @@ def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mappin
     return False
 
 
-def _is_made(words: Words, samples: int, wanted: Mapping[int, Words], place: Place | None) -> bool:
+def _is_made(words: Words, samples: int, wanted: Mapping[int, Words], place: BatchAxis | None) -> bool:
     one = wanted[0]
     if place is None:
         return words.shape == one.shape and all(np.array_equal(words, each) for each in wanted.values())
@@ -381,7 +381,7 @@ def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
                     raise Differs(f"output {name!r} of the original is not the same for a sample among other samples")
 
 
-def _place_of(trial: Trial, name: str) -> Place | None:
+def _place_of(trial: Trial, name: str) -> BatchAxis | None:
     if trial.places is not None:
         return trial.places.get(name)
     if name not in trial.found:
@@ -389,7 +389,7 @@ def _place_of(trial: Trial, name: str) -> Place | None:
     return trial.found[name]
 
 
-def _one_shape(shape: tuple[int, ...], place: Place | None, size: int) -> tuple[int, ...]:
+def _one_shape(shape: tuple[int, ...], place: BatchAxis | None, size: int) -> tuple[int, ...]:
     if place is None:
         return shape
     return (*shape[: place[0]], shape[place[0]] // size, *shape[place[0] + 1 :])

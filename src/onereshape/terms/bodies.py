@@ -8,7 +8,6 @@ from typing import Any
 
 import onnx
 import onnx_ir as ir
-
 from onnx_ir.serde import SerdeError, deserialize_function
 
 from onereshape.terms.call import Value

@@ -13,7 +13,6 @@ from onereshape.terms.call import Value
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
-
 _STILL_RUN = {"GroupNormalization"}
 """Deprecated in some opsets, and engines run it there as that opset says."""
 

@@ -18,7 +18,7 @@ _MOST: Final = 64
 """Combinations of orders that are gone through."""
 
 Order = tuple[int, ...]
-Found = TypeVar("Found")
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Orders:
         return next(islice(permutations(range(length)), place, None))
 
 
-def each_order(samples: int, run: Callable[[Orders], Found]) -> Iterator[Found]:
+def each_order(samples: int, run: Callable[[Orders], _T]) -> Iterator[_T]:
     """What a run finds under every combination of orders; NotProven where there are too many."""
     taken: dict[int, int] = {}
     most = factorial(samples)

@@ -33,7 +33,7 @@ _DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _FixedNode:
     """What is the same of a node whenever it is run."""
 
     here: str
@@ -59,7 +59,7 @@ class _Known:
         return self._letters[types]
 
 
-def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
+def _known(node: ir.Node, opsets: Mapping[str, int]) -> _FixedNode:
     name = str(node.name or node.outputs[0].name)
     here = f"{node.op_type} {name}"
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -72,7 +72,7 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
     plain = not any(each.is_ref() for each in node.attributes.values())
     attributes = _attributes(found, node.attributes) if plain else None
     called = f"{domain}.{node.op_type}" if domain else node.op_type
-    return _Known(here, name, called, found, record, opset, _used(node), len(node.outputs), attributes)
+    return _FixedNode(here, name, called, found, record, opset, _used(node), len(node.outputs), attributes)
 
 
 def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Program:
         """Values that no input reaches."""
         self.duties: list[Duty] = []
         """What the last run demanded of data."""
-        self.known: dict[ir.Node, _Known] = {}
+        self.known: dict[ir.Node, _FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
         self.unneeded = unneeded(model.graph)

@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.batches import (
+    BatchAxis,
     Differs,
     Ones,
-    Place,
     Trial,
     at_own_size,
     at_some_sizes,
@@ -22,8 +22,8 @@ from onereshape.terms.batches import (
     tensor,
 )
 from onereshape.terms.hashing import Array, Hashing
-from onereshape.terms.parting import parting
 from onereshape.terms.limits import Limits
+from onereshape.terms.parting import parting
 from onereshape.terms.program import Program
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from onereshape.terms.refusal import NotProven
@@ -36,7 +36,7 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     *,
     symbol: str = "N",
     size: int = 1,
-    places: Mapping[str, Place | None] | None = None,
+    places: Mapping[str, BatchAxis | None] | None = None,
     sizes: Mapping[str, int] | None = None,
     given: Mapping[str, Array] | None = None,
     seed: int,

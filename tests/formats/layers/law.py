@@ -13,12 +13,12 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import onnx_ir as ir
 import openvino as ov
-from openvino import opset4
 from onnxruntime.capi import onnxruntime_pybind11_state as refusals
+from openvino import opset4
 
-from onereshape.formats.openvino.openvino_ir import load
 from onereshape.formats.ir_as_onnx.drawing import DOMAIN
 from onereshape.formats.ir_as_onnx.to_onnx import image
+from onereshape.formats.openvino.openvino_ir import load
 from tests.formats.layers.making import Case, Maker
 from tests.running import session
 

@@ -12,9 +12,9 @@ import onnx_ir as ir
 import openvino as ov
 from openvino import opset1
 
-from onereshape.formats.openvino.openvino_ir import load, rewritten, save
-from onereshape.formats.ir_as_onnx.to_onnx import image
 from onereshape.formats.ir_as_onnx.ir_writing import written
+from onereshape.formats.ir_as_onnx.to_onnx import image
+from onereshape.formats.openvino.openvino_ir import load, rewritten, save
 from tests.formats.layers.law import CORE, Arrays, alone, apart, ours, rough, theirs
 
 Array = np.ndarray[Any, Any]

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
-from openvino import opset1, opset3, opset14
 import pytest
 import torch
+from openvino import opset1, opset3, opset14
 from torch.nn import functional
 
-from onereshape.formats.openvino.openvino_ir import load
 from onereshape.formats.ir_as_onnx import dividing
-from onereshape.formats.ir_as_onnx.to_onnx import image
-from onereshape.formats.ir_as_onnx.machine import ARM
 from onereshape.formats.ir_as_onnx.layers import windows
+from onereshape.formats.ir_as_onnx.machine import ARM
+from onereshape.formats.ir_as_onnx.to_onnx import image
+from onereshape.formats.openvino.openvino_ir import load
 from tests.formats.layers.law import CORE, alone, ours
 from tests.formats.layers.spelled import Node, wrong
 

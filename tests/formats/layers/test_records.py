@@ -12,7 +12,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.formats.ir_as_onnx.layer import FLOATS, Layer
-from onereshape.formats.ir_as_onnx.layers import Record, RECORDS
+from onereshape.formats.ir_as_onnx.layers import RECORDS, LayerRule
 from tests.budget import WHOLE, part
 from tests.formats.layers.law import ROUGH, Form, broken, forms, rough
 from tests.formats.layers.making import Case
@@ -73,7 +73,7 @@ def _down(layer: Layer) -> list[ir.Value]:
     return [layer.draw("Mod", [layer.input(0), layer.input(1)], {"fmod": 0 if layer.kind_of(0) not in FLOATS else 1})]
 
 
-PLANTED: dict[str, Record] = {"Round": _even, "OneHot": _counted, "MatMul": _untied, "Mod": _down}
+PLANTED: dict[str, LayerRule] = {"Round": _even, "OneHot": _counted, "MatMul": _untied, "Mod": _down}
 """Records that are wrong."""
 
 

@@ -11,8 +11,8 @@ import pytest
 from openvino import opset1, opset8, opset13, opset15
 
 import onereshape as orx
-from onereshape.ground.errors import FixError
 from onereshape.formats.ir_as_onnx.layers import REASONS, RECORDS
+from onereshape.ground.errors import FixError
 
 
 def _model(path: Path, build: Any) -> str:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit, size_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit, size_at
 from onereshape.repair.fitting.families import readings_of
 from onereshape.rule.sizes import Size, cut, symbol
 

@@ -17,7 +17,6 @@ from tests.arbiter import equal
 from tests.repair.fitting.exporting import Array, Case, Sizes
 from tests.running import session
 
-
 WINDOWS = "since no window is longer than what it goes over"
 
 

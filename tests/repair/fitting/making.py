@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, agrees, dims_at
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, agrees, dims_at
 from onereshape.rule.sizes import Size
 from tests.running import session
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
+from onereshape.graphs.rewrite import Rewriter
 from onereshape.repair.fitting import (
     differing,
     equations,
@@ -23,7 +24,6 @@ from onereshape.repair.fitting import (
 )
 from onereshape.repair.fitting.exported import Exported, Fit
 from onereshape.repair.fitting.families import cuts, positions, readings_of, rests, scales
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Size, ceiling, symbol
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -140,8 +140,10 @@ def a_start_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("ramp")
 def a_scale_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    real = positions.Term.make
-    patch.setattr(positions.Term, "make", lambda self, writer: real(self._replace(scale=positions.Scale()), writer))
+    real = positions.PositionTerm.make
+    patch.setattr(
+        positions.PositionTerm, "make", lambda self, writer: real(self._replace(scale=positions.Scale()), writer)
+    )
 
 
 @mutant("table")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onereshape.repair.fitting.formulas import Known
-from onereshape.repair.fitting.multiples import _Axis, _read
+from onereshape.repair.fitting.multiples import _PaddedAxis, _read
 from onereshape.rule.sizes import Size, ceiling, cut, symbol
 from tests.repair.fitting.exporting import EXPORTERS, Build, Case, Export, Sizes
 from tests.repair.fitting.law import Verdict, verdict
@@ -150,7 +150,7 @@ def test_a_pad_is_to_multiples_where_it_is_everywhere_and_follows_its_data() -> 
     known, size = Known([{"S": 8}, {"S": 21}]), symbol("S")
 
     def read(padded: Size, *multiples: int) -> list[int]:
-        return _read(_Axis(size, padded, varies=True, multiples=multiples), known)
+        return _read(_PaddedAxis(size, padded, varies=True, multiples=multiples), known)
 
     assert read(ceiling(size, 3) * 3, 3, 7) == [3]
     assert read(cut(size, 8) * 8 + 8, 2, 4, 8) == [8]  # beyond what are multiples already

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit
 from onereshape.repair.fitting.families import fit_of
 from onereshape.repair.fitting.families.affine import affine
 from onereshape.repair.fitting.families.same import blocks, same

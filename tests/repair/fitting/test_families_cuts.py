@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from onereshape.repair.fitting.exported import Array, Exported, Limit, alike
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Limit, alike
 from onereshape.repair.fitting.families.cuts import cut_of
-from onereshape.repair.fitting.families.resized import WAYS, Way, interpolated, resized
+from onereshape.repair.fitting.families.resized import WAYS, Interpolation, interpolated, resized
 from onereshape.rule.sizes import Size, ceiling, cut, symbol
 from tests.repair.fitting.making import exported, run
 
@@ -131,14 +132,14 @@ GRID = np.random.default_rng(1).standard_normal((1, 4, 5, 8)).astype(np.float32)
 NATIVE, LARGER, SMALLER = {"H": 32, "W": 40}, {"H": 56, "W": 48}, {"H": 24, "W": 16}
 
 
-def table(way: Way, bindings: list[dict[str, int]]) -> Exported:
+def table(way: Interpolation, bindings: list[dict[str, int]]) -> Exported:
     arrays = [interpolated(GRID, (1, 2), (each["H"] // 8, each["W"] // 8), way) for each in bindings]
     return Exported(tuple(arrays), tuple(bindings), (1, cut(H, 8), cut(W, 8), 8))
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("bindings", [[NATIVE, SMALLER], [SMALLER, NATIVE], [NATIVE, LARGER]])
-def test_an_interpolated_table(way: Way, bindings: list[dict[str, int]]) -> None:
+def test_an_interpolated_table(way: Interpolation, bindings: list[dict[str, int]]) -> None:
     found = resized(table(way, bindings))
 
     if not way.cubic and not way.corners and bindings[1] == LARGER:
@@ -155,7 +156,7 @@ def test_an_interpolated_table(way: Way, bindings: list[dict[str, int]]) -> None
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_table_is_interpolated_as_torch_does(way: Way) -> None:
+def test_a_table_is_interpolated_as_torch_does(way: Interpolation) -> None:
     options: dict[str, Any] = {
         "mode": "bicubic" if way.cubic else "bilinear",
         "antialias": way.smooth,

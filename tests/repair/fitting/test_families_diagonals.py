@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array
+from onereshape.ground.numpy_types import Array
 from onereshape.repair.fitting.families import fit_of
 from onereshape.repair.fitting.families.diagonals import diagonals, diagonals_cut
 from onereshape.rule.sizes import symbol

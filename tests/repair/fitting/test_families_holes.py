@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit, alike, size_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit, alike, size_at
 from onereshape.repair.fitting.families import fit_of, readings_of
-from onereshape.repair.fitting.families.resized import Way, interpolated, resized
+from onereshape.repair.fitting.families.resized import Interpolation, interpolated, resized
 from onereshape.rule.sizes import cut, symbol
 from tests.repair.fitting.making import exported, run
 
@@ -80,12 +81,12 @@ def test_the_same_constant_is_read_once() -> None:
 
 def test_rows_that_are_the_same_are_no_grid() -> None:
     rows = np.random.default_rng(3).standard_normal((1, 10, 6, 16)).astype(np.float32)
-    larger = interpolated(rows, (1, 2), (13, 8), Way(cubic=True))
+    larger = interpolated(rows, (1, 2), (13, 8), Interpolation(cubic=True))
     case = Exported((rows, larger), ({"H": 10, "W": 6}, {"H": 13, "W": 8}), (1, H, W, 16))
 
     assert resized(case) is not None
     rows[:, 4] = rows[:, 3]
-    larger[:] = interpolated(rows, (1, 2), (13, 8), Way(cubic=True))
+    larger[:] = interpolated(rows, (1, 2), (13, 8), Interpolation(cubic=True))
     assert resized(case) is None
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit
 from onereshape.repair.fitting.families.joins import joined
 from onereshape.repair.fitting.families.lengths import changes
 from onereshape.repair.fitting.families.products import product_of

@@ -8,7 +8,8 @@ from math import log, pi, sqrt
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit
 from onereshape.repair.fitting.families.numbers import numbers
 from onereshape.rule.sizes import Size, cut, symbol
 from tests.repair.fitting.making import run

@@ -9,10 +9,11 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, agrees, distinct
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, agrees, distinct
 from onereshape.repair.fitting.families import fit_of, readings_of
 from onereshape.repair.fitting.families.products import flattened, product_of, splits
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Size, cut, over, symbol
 from tests.repair.fitting.making import counts, exported, run
 

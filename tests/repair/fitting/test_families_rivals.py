@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array
+from onereshape.ground.numpy_types import Array
 from onereshape.repair.fitting.families.affine import affine
 from onereshape.rule.sizes import Size, symbol
 from tests.repair.fitting.exports import exported, holds

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, alike
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import alike
 from onereshape.repair.fitting.families import fit_of
-from onereshape.repair.fitting.families.resized import Way, interpolated
+from onereshape.repair.fitting.families.resized import Interpolation, interpolated
 from onereshape.rule.sizes import Formula, Size, cut, over, symbol
 from tests.repair.fitting.making import exported, run
 
@@ -42,7 +43,7 @@ def anchors(*, H: int, W: int) -> Array:  # noqa: N803
 
 def positions(*, H: int, W: int) -> Array:  # noqa: N803
     """A class token, and a grid that is interpolated."""
-    grid = interpolated(GRID, (1, 2), (H // 8, W // 8), Way(cubic=True, smooth=True))
+    grid = interpolated(GRID, (1, 2), (H // 8, W // 8), Interpolation(cubic=True, smooth=True))
     return np.concatenate([FIRST, grid.reshape(1, -1, 6)], 1)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Exported
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported
 from onereshape.repair.fitting.families import fit_of, readings_of
 from onereshape.repair.fitting.families.waves import waves
 from onereshape.rule.sizes import cut, symbol

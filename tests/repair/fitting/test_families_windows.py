@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit
-from onereshape.repair.fitting.families.waves import is_crooked
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit
 from onereshape.repair.fitting.families.cut_windows import windowed
+from onereshape.repair.fitting.families.waves import is_crooked
 from onereshape.rule.sizes import Size, symbol
 from tests.repair.fitting.making import counts, exported, run
 

@@ -9,8 +9,8 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.facts.scope import Scope
+from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.fitted import _Fitting
 from onereshape.repair.fitting.plan import like_plan
 

@@ -10,10 +10,10 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.facts.elements import array_of
 from onereshape.graphs.facts.scope import Scope
 from onereshape.graphs.facts.walk import Walk
+from onereshape.ground.errors import FixError
 from onereshape.repair.fitting import fitted as fitting
 from onereshape.repair.fitting.exported import Exported
 from onereshape.repair.fitting.formulas import Known

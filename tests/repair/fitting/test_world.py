@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from onereshape.graphs.operators import RECORDS
 from onereshape.repair.fitting import families
 from onereshape.repair.fitting.exported import Exported, Family, Fit
-from onereshape.graphs.operators import RECORDS
 from tests.budget import WHOLE
 from tests.repair.fitting.exporting import EXPORTERS, Case
 from tests.repair.fitting.law import beyond, verdict
 from tests.repair.fitting.world import CONSTANTS, NEAR_MISSES, NEEDLESS, WORLD
 from tests.repair.fitting.world_operators import OPERATORS
-
 
 ASKED = [
     (case, exporter)

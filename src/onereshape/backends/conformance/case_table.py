@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from onereshape.backends.conformance.questions import Answer, Dims, Question, show_dims
-from onereshape.ground.errors import INT64_MAX, ReshapeError
 from onereshape.arrays.operator import Reshape
+from onereshape.backends.conformance.questions import Answer, EngineQuestion, show_dims
+from onereshape.ground.errors import INT64_MAX, ReshapeError
+from onereshape.ground.integers import Dims
 from onereshape.rule.semantics import resolve
 from onereshape.rule.specs import SPECS, Spec, spec as find_spec
 
@@ -70,7 +71,7 @@ class Case:
         return shown if self.shape_type == "int64" else f"{shown} {self.shape_type}"
 
 
-def question(case: Case, zero: str, spec: str | Spec) -> Question | None:
+def question(case: Case, zero: str, spec: str | Spec) -> EngineQuestion | None:
     """The case in the words of one specification, or None where it cannot be said in them."""
     row = find_spec(spec)
     if case.specs and row.name not in case.specs:
@@ -86,10 +87,10 @@ def question(case: Case, zero: str, spec: str | Spec) -> Question | None:
     else:
         attributes = {row.flag.name: row.flag.value(copies=zero == "copied")}
     tensors = (case.data_type, case.shape_type, case.shape_rank)
-    return Question(case.data, case.target, row.name, attributes, *tensors)
+    return EngineQuestion(case.data, case.target, row.name, attributes, *tensors)
 
 
-def says(asked: Question) -> Answer:
+def says(asked: EngineQuestion) -> Answer:
     """What the specification says to a question."""
     try:
         if asked.shape_type == "int64" and asked.shape_rank == 1 and asked.data_type == "float32":

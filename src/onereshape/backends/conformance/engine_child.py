@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from onereshape.backends.conformance.engines import Engine, find_engines
+from onereshape.backends.conformance.questions import Answer, EngineQuestion, EngineRefused, Missing, Output
 from onereshape.ground.isolation.kept import KEPT, keep
 from onereshape.ground.isolation.messages import Arrays, Plain
-from onereshape.backends.conformance.engines import Engine, find_engines
-from onereshape.backends.conformance.questions import Answer, Missing, Output, Question, Refused
 from onereshape.rule.specs import DEFAULT
 
-Ask = Callable[[Question], Output]
+Ask = Callable[[EngineQuestion], Output]
 _LONGEST = 200
 """Characters of an engine's message that are kept."""
 
 
-def answer(ask: Ask, question: Question) -> Answer:
+def answer(ask: Ask, question: EngineQuestion) -> Answer:
     """One question put to an engine; an exception that is not a refusal is a failure of the way it was asked."""
     try:
         output = ask(question)
-    except Refused as refusal:
+    except EngineRefused as refusal:
         return Answer("refused", why=_first_line(str(refusal)))
     except Exception as error:  # noqa: BLE001 - a result like any other
         return Answer("failed", why=_first_line(f"{type(error).__name__}: {error}"))
     return Answer("dims" if _is_sound(output, question) else "wrong elements", tuple(output.dims))
 
 
-def _is_sound(output: Output, question: Question) -> bool:
+def _is_sound(output: Output, question: EngineQuestion) -> bool:
     """Whether the elements are those of data in the same order; an inference has none."""
     if not output.executed:
         return True
@@ -49,11 +49,11 @@ def _first_line(text: str) -> str:
 def own(function: Callable[..., Any]) -> Ask:
     """A function of the user's, from (data, target, the specification's flag) to an array, as an engine."""
 
-    def ask(question: Question) -> Output:
+    def ask(question: EngineQuestion) -> Output:
         try:
             output = np.asarray(function(question.elements, question.shape_tensor, **question.attributes))
         except Exception as error:  # noqa: BLE001 - whatever it raises is how it refuses
-            raise Refused(f"{type(error).__name__}: {error}") from None
+            raise EngineRefused(f"{type(error).__name__}: {error}") from None
         return Output(output.shape, output.ravel())
 
     return ask
@@ -83,4 +83,4 @@ def load(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
 
 def put(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
     """Puts one question to an engine that was loaded."""
-    return answer(KEPT[told["number"]], Question.from_json(told["question"])).to_json(), {}
+    return answer(KEPT[told["number"]], EngineQuestion.from_json(told["question"])).to_json(), {}

@@ -13,7 +13,7 @@ from importlib import util
 from typing import Literal
 
 from onereshape.backends.conformance.case_table import Case, question
-from onereshape.backends.conformance.questions import Question
+from onereshape.backends.conformance.questions import EngineQuestion
 from onereshape.ground.errors import ReshapeError
 from onereshape.rule.specs import spec as find_spec
 
@@ -55,7 +55,7 @@ class Engine:
         except metadata.PackageNotFoundError:
             return "of unknown version"
 
-    def question(self, case: Case, zero: str) -> Question | None:
+    def question(self, case: Case, zero: str) -> EngineQuestion | None:
         """The case as this engine is asked it, or None where it cannot be."""
         if not (case.is_held or self.infers) or case.data_type in self.lacks:
             return None

@@ -24,7 +24,7 @@ from onereshape.backends.conformance.onednn_library import (
     StatusError,
     library,
 )
-from onereshape.backends.conformance.questions import Output, Question, Refused
+from onereshape.backends.conformance.questions import EngineQuestion, EngineRefused, Output
 from onereshape.ground.dtypes import named
 
 _DATA, _OUTPUT = 0, 1
@@ -36,14 +36,14 @@ def version() -> str:
     return f"{library().release} ({library().place})"
 
 
-def compiled(question: Question) -> Output:
+def compiled(question: EngineQuestion) -> Output:
     """The dims of the output as the compiler infers them; nothing is executed."""
     with _refusing(), ExitStack() as used:
         _, output = _compiled(library(), question, used)
         return Output(_dims(output), executed=False)
 
 
-def executed(question: Question) -> Output:
+def executed(question: EngineQuestion) -> Output:
     """The graph compiled and executed."""
     with _refusing(), ExitStack() as used:
         dnnl = library()
@@ -70,21 +70,21 @@ def _refusing() -> Iterator[None]:
         yield
     except StatusError as error:
         if error.status in REFUSALS:
-            raise Refused(str(error)) from None
+            raise EngineRefused(str(error)) from None
         raise
 
 
-def _data(dnnl: Library, question: Question) -> LogicalTensor:
+def _data(dnnl: Library, question: EngineQuestion) -> LogicalTensor:
     """The tensor of data; where it has more dims than the library's struct, the library would write past its end."""
     rank = len(question.data)
     if rank > MOST_DIMS:
-        raise Refused(f"a logical tensor has no room for {rank} dims")
+        raise EngineRefused(f"a logical tensor has no room for {rank} dims")
     dims, made = (c_int64 * rank)(*question.data), LogicalTensor()
     dnnl.call("graph_logical_tensor_init_with_dims", byref(made), _DATA, _type(question), rank, dims, STRIDED, 0)
     return made
 
 
-def _type(question: Question) -> int:
+def _type(question: EngineQuestion) -> int:
     found = named(question.data_type)
     if found is None or found.onednn is None:
         raise ValueError(f"oneDNN has no {question.data_type}")
@@ -95,7 +95,7 @@ def _dims(tensor: LogicalTensor) -> tuple[int, ...]:
     return tuple(tensor.dims[: tensor.rank])
 
 
-def _compiled(dnnl: Library, question: Question, used: ExitStack) -> tuple[c_void_p, LogicalTensor]:
+def _compiled(dnnl: Library, question: EngineQuestion, used: ExitStack) -> tuple[c_void_p, LogicalTensor]:
     """The one partition of the graph, compiled, and the tensor that it puts out."""
     data, output = _data(dnnl, question), LogicalTensor()
     dnnl.call("graph_logical_tensor_init", byref(output), _OUTPUT, data.type, UNKNOWN_RANK, STRIDED, 0)
@@ -108,7 +108,9 @@ def _compiled(dnnl: Library, question: Question, used: ExitStack) -> tuple[c_voi
     return made, output
 
 
-def _graph(dnnl: Library, question: Question, data: LogicalTensor, output: LogicalTensor, used: ExitStack) -> c_void_p:
+def _graph(
+    dnnl: Library, question: EngineQuestion, data: LogicalTensor, output: LogicalTensor, used: ExitStack
+) -> c_void_p:
     op = dnnl.made("graph_op_create", 0, STATIC_RESHAPE, b"reshape")
     used.callback(dnnl.call, "graph_op_destroy", op)
     words = (c_int64 * len(question.target))(*question.target)
@@ -128,7 +130,7 @@ def _partition(dnnl: Library, graph: c_void_p, used: ExitStack) -> c_void_p:
     count = c_size_t()
     dnnl.call("graph_graph_get_partition_num", graph, byref(count))
     if count.value != 1:
-        raise Refused(f"{count.value} partitions")
+        raise EngineRefused(f"{count.value} partitions")
     found = (c_void_p * 1)()
     dnnl.call("graph_graph_get_partitions", graph, 1, found)
     partition = c_void_p(found[0])
@@ -136,5 +138,5 @@ def _partition(dnnl: Library, graph: c_void_p, used: ExitStack) -> c_void_p:
     supported = c_uint8()
     dnnl.call("graph_partition_is_supported", partition, byref(supported))
     if not supported.value:
-        raise Refused("the partition is not supported")
+        raise EngineRefused("the partition is not supported")
     return partition

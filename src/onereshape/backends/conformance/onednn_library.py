@@ -150,9 +150,9 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(function, c_void_p).value or 0
 
 
-Place = Callable[[tuple[str, ...]], tuple[dict[str, int], str]]
+Loader = Callable[[tuple[str, ...]], tuple[dict[str, int], str]]
 """The addresses of functions that are asked for, and what they were found in."""
-PLACES: tuple[Place, ...] = (_exported, _inside_torch)
+PLACES: tuple[Loader, ...] = (_exported, _inside_torch)
 """Where the library is looked for, one after the other."""
 
 
@@ -168,7 +168,7 @@ def library() -> Library:
     raise Missing(f"no oneDNN is found: {'; '.join(reasons)}")
 
 
-def _tried(look: Place) -> Library | str:
+def _tried(look: Loader) -> Library | str:
     """The library of one place, or why there is none."""
     try:
         return Library(*look(_NAMES))

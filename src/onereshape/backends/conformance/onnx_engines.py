@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper, shape_inference
 
-from onereshape.backends.conformance.questions import Array, Output, Question, Refused
+from onereshape.backends.conformance.questions import EngineQuestion, EngineRefused, Output
+from onereshape.ground.numpy_types import Array
 
 _IR_VERSION = 10
 _NUMPY_RANK = 64
@@ -21,7 +22,7 @@ def _element_type(array: Array) -> int:
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(object) if array.dtype.kind == "U" else array.dtype))
 
 
-def _model(question: Question, *, constant: bool, static: bool) -> onnx.ModelProto:
+def _model(question: EngineQuestion, *, constant: bool, static: bool) -> onnx.ModelProto:
     """One Reshape; the target is a constant or an input, data has its dims or not even a rank."""
     plain = question.data_type == "float32"
     element_type = int(onnx.TensorProto.FLOAT) if plain else _element_type(question.elements)
@@ -43,7 +44,7 @@ def _model(question: Question, *, constant: bool, static: bool) -> onnx.ModelPro
     return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
 
 
-def reference(question: Question) -> Output:
+def reference(question: EngineQuestion) -> Output:
     """The reference evaluator of the onnx package."""
     from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - slow, and not for ONNX Runtime
 
@@ -52,32 +53,32 @@ def reference(question: Question) -> Output:
     try:
         (output,) = map(np.asarray, evaluator.run(None, feeds))
     except (ValueError, IndexError, TypeError) as error:
-        raise Refused(str(error)) from None
+        raise EngineRefused(str(error)) from None
     return Output(output.shape, output.ravel())
 
 
-def inference(question: Question) -> Output:
+def inference(question: EngineQuestion) -> Output:
     """The shape inference of the onnx package, in its strict mode, for a constant target."""
     model = _model(question, constant=True, static=True)
     try:
         output = shape_inference.infer_shapes(model, strict_mode=True).graph.output[0].type.tensor_type
     except shape_inference.InferenceError as error:
-        raise Refused(str(error)) from None
+        raise EngineRefused(str(error)) from None
     dims = (dim.dim_value if dim.HasField("dim_value") else (0, None) for dim in output.shape.dim)
     return Output(tuple(dims), executed=False)
 
 
-def runtime(question: Question) -> Output:
+def runtime(question: EngineQuestion) -> Output:
     """ONNX Runtime, data and target known only at run time (before opset 5 the target is an attribute)."""
     return _run(question, _model(question, constant=False, static=False))
 
 
-def runtime_constant(question: Question) -> Output:
+def runtime_constant(question: EngineQuestion) -> Output:
     """ONNX Runtime, static data and a constant target."""
     return _run(question, _model(question, constant=True, static=True))
 
 
-def _run(question: Question, model: onnx.ModelProto) -> Output:
+def _run(question: EngineQuestion, model: onnx.ModelProto) -> Output:
     import onnxruntime  # noqa: PLC0415 - onnx may be installed without it
     from onnxruntime.capi import onnxruntime_pybind11_state as errors  # noqa: PLC0415
 
@@ -95,12 +96,12 @@ def _run(question: Question, model: onnx.ModelProto) -> Output:
         values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in given.items()}
         (output,) = session.run_with_ort_values(None, values)
     except refuses as error:
-        raise Refused(str(error)) from None
+        raise EngineRefused(str(error)) from None
     dims = tuple(output.shape())
     return Output(dims, _elements(output, dims, question))
 
 
-def _elements(output: Any, dims: tuple[int, ...], question: Question) -> Array | None:
+def _elements(output: Any, dims: tuple[int, ...], question: EngineQuestion) -> Array | None:
     """The elements in C order; beyond NumPy's rank they are read where they lie."""
     if prod(dims) != prod(question.data):
         return None

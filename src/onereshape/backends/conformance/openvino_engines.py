@@ -11,7 +11,8 @@ from pathlib import Path
 import openvino
 from openvino import opset1
 
-from onereshape.backends.conformance.questions import Array, Interval, Output, Question, Refused
+from onereshape.backends.conformance.questions import EngineQuestion, EngineRefused, Interval, Output
+from onereshape.ground.numpy_types import Array
 
 _THREADS = 2
 """With a single thread the CPU plugin drops its refusal of a run-time pattern and puts out what was there before."""
@@ -29,9 +30,9 @@ def _core() -> openvino.Core:
     return openvino.Core()
 
 
-def _refusal(error: RuntimeError) -> Refused:
+def _refusal(error: RuntimeError) -> EngineRefused:
     """OpenVINO's messages begin with places in its source and end with what is wrong."""
-    return Refused(str(error).strip().rpartition("\n")[2])
+    return EngineRefused(str(error).strip().rpartition("\n")[2])
 
 
 def _type(array: Array) -> openvino.Type:
@@ -40,11 +41,11 @@ def _type(array: Array) -> openvino.Type:
     return openvino.Type(array.dtype.type)
 
 
-def _data_type(question: Question) -> openvino.Type:
+def _data_type(question: EngineQuestion) -> openvino.Type:
     return openvino.Type.f32 if question.data_type == "float32" else _type(question.elements)
 
 
-def inference(question: Question) -> Output:
+def inference(question: EngineQuestion) -> Output:
     """The core: the shape of a node with static data and a constant pattern."""
     try:
         data = opset1.parameter(openvino.PartialShape(list(question.data)), _data_type(question))
@@ -74,7 +75,7 @@ def _dim(dim: openvino.Dimension) -> int | Interval:
     return dim.get_min_length(), None if dim.get_max_length() == -1 else dim.get_max_length()
 
 
-def _dynamic(question: Question, rank: int | None) -> openvino.Model:
+def _dynamic(question: EngineQuestion, rank: int | None) -> openvino.Model:
     """Data and pattern known only at run time; the rank of data and the length of the pattern if `rank` is given."""
     dims = openvino.PartialShape.dynamic() if rank is None else openvino.PartialShape([-1] * rank)
     length = [-1] * question.shape_rank if rank is None else list(question.shape_tensor.shape)
@@ -83,19 +84,19 @@ def _dynamic(question: Question, rank: int | None) -> openvino.Model:
     return openvino.Model([opset1.reshape(data, pattern, question.zero_copies)], [data, pattern])
 
 
-def evaluate(question: Question) -> Output:
+def evaluate(question: EngineQuestion) -> Output:
     """`Model.evaluate`, data and pattern known only at run time."""
     try:
         output = openvino.Tensor(_data_type(question), openvino.Shape([0]))
         given = [openvino.Tensor(question.elements), openvino.Tensor(question.shape_tensor)]
         if not _dynamic(question, None).evaluate([output], given):
-            raise Refused("not evaluated")
+            raise EngineRefused("not evaluated")
     except RuntimeError as error:
         raise _refusal(error) from None
     return _read(output, question)
 
 
-def _read(output: openvino.Tensor, question: Question) -> Output:
+def _read(output: openvino.Tensor, question: EngineQuestion) -> Output:
     """Dims and elements, which are looked at only where there are as many as in data."""
     dims = tuple(output.shape)
     if prod(dims) != prod(question.data):
@@ -108,7 +109,7 @@ def _read(output: openvino.Tensor, question: Question) -> Output:
     return Output(dims, array.ravel())
 
 
-def _infer(model: openvino.Model, tensors: list[Array], question: Question) -> Output:
+def _infer(model: openvino.Model, tensors: list[Array], question: EngineQuestion) -> Output:
     """One request of a model compiled for it: a kept one may answer with what it was asked before."""
     request = _core().compile_model(model, "CPU", _CONFIG).create_infer_request()
     for index, tensor in enumerate(tensors):
@@ -118,7 +119,7 @@ def _infer(model: openvino.Model, tensors: list[Array], question: Question) -> O
     return _read(request.get_output_tensor(), question)
 
 
-def cpu(question: Question) -> Output:
+def cpu(question: EngineQuestion) -> Output:
     """The CPU plugin, data and pattern known only at run time (their ranks before)."""
     try:
         model = _dynamic(question, len(question.data))
@@ -127,17 +128,17 @@ def cpu(question: Question) -> Output:
         raise _refusal(error) from None
 
 
-def cpu_constant(question: Question) -> Output:
+def cpu_constant(question: EngineQuestion) -> Output:
     """The CPU plugin, data known only at run time and a constant pattern."""
     return _compiled(openvino.PartialShape([-1] * len(question.data)), question)
 
 
-def cpu_static(question: Question) -> Output:
+def cpu_static(question: EngineQuestion) -> Output:
     """The CPU plugin, static data and a constant pattern."""
     return _compiled(openvino.PartialShape(list(question.data)), question)
 
 
-def _compiled(dims: openvino.PartialShape, question: Question) -> Output:
+def _compiled(dims: openvino.PartialShape, question: EngineQuestion) -> Output:
     try:
         data = opset1.parameter(dims, _data_type(question))
         pattern = openvino.op.Constant(openvino.Tensor(question.shape_tensor))

@@ -8,19 +8,19 @@ from math import prod
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Dims = tuple[int, ...]
+from onereshape.ground.integers import Dims
+from onereshape.ground.numpy_types import Array
+
 Interval = tuple[int, int | None]
-Kind = Literal["dims", "wrong elements", "refused", "failed", "crash", "hang"]
+AnswerKind = Literal["dims", "wrong elements", "refused", "failed", "crash", "hang"]
 _POWERS = {2**power: power for power in range(31, 65)}
 _LONG = 8
 """Lists of equal dims that are longer are shown as a product."""
 
 
 @dataclass(frozen=True)
-class Question:
+class EngineQuestion:
     """One Reshape, with all that an engine must know to build it."""
 
     data: Dims
@@ -59,7 +59,7 @@ class Question:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Question:
+    def from_json(cls, fields: dict[str, Any]) -> EngineQuestion:
         return cls(**fields | {"data": tuple(fields["data"]), "target": tuple(fields["target"])})
 
 
@@ -72,7 +72,7 @@ class Output:
     executed: bool = True
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a mistake
+class EngineRefused(Exception):  # noqa: N818 - an answer, not a mistake
     """The engine refuses."""
 
 
@@ -84,7 +84,7 @@ class Missing(Exception):  # noqa: N818 - an answer, not a mistake
 class Answer:
     """What came back: dims, a refusal, or how it went wrong."""
 
-    kind: Kind
+    kind: AnswerKind
     dims: tuple[int | Interval, ...] | None = None
     why: str = ""
     """The code of our refusal, the first line of an engine's, or what is known of a crash."""

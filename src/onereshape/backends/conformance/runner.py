@@ -6,27 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from onereshape.backends.conformance.engines import Engine
+from onereshape.backends.conformance.questions import Answer, EngineQuestion, Missing
 from onereshape.ground.isolation.budget import SECONDS, limits
 from onereshape.ground.isolation.room import Child, Ended
-from onereshape.backends.conformance.engines import Engine
-from onereshape.backends.conformance.questions import Answer, Missing, Question
 
 _CHILD = "onereshape.backends.conformance.engine_child"
-Progress = Callable[[int], None]
+Counted = Callable[[int], None]
 
 
 class BrokenEngine(Exception):  # noqa: N818 - a state of the engine
     """An engine that is installed, and cannot even be imported."""
 
 
-class Asked(NamedTuple):
+class EngineAnswer(NamedTuple):
     """What an engine answered, and its release where it says that itself."""
 
     answers: list[Answer]
     version: str
 
 
-def ask_all(engine: Engine, questions: Sequence[Question], *, progress: Progress | None = None) -> Asked:
+def ask_all(engine: Engine, questions: Sequence[EngineQuestion], *, progress: Counted | None = None) -> EngineAnswer:
     """An answer to each question; a question that ends its process is answered for it, and a new one goes on."""
     answers: list[Answer] = []
     version = ""
@@ -40,7 +40,7 @@ def ask_all(engine: Engine, questions: Sequence[Question], *, progress: Progress
                 # Whoever reads beyond data may also have written there: a new process goes on.
                 if answers[-1].kind in {"crash", "hang", "wrong elements"}:
                     break
-    return Asked(answers, version)
+    return EngineAnswer(answers, version)
 
 
 def _started() -> Child:
@@ -65,7 +65,7 @@ def _loaded(child: Child, engine: Engine) -> tuple[int, str]:
     return int(told["number"]), str(told["version"])
 
 
-def _put(child: Child, number: int, question: Question) -> Answer:
+def _put(child: Child, number: int, question: EngineQuestion) -> Answer:
     try:
         told, _ = child.ask(f"{_CHILD}:put", {"number": number, "question": question.to_json()}, {}, limits())
         return Answer.from_json(told)

@@ -11,10 +11,10 @@ import onnx
 import onnx_ir as ir
 from onnx import helper
 
+from onereshape.backends.convert.trial import IR_VERSION, CannotConvertError
+from onereshape.backends.convert.unchanged import Inferred
 from onereshape.ground.isolation.messages import bytes_array
 from onereshape.ground.isolation.room import Ended, ask
-from onereshape.backends.convert.trial import IR_VERSION, CannotConvertError
-from onereshape.backends.convert.unchanged import Known
 
 _LARGEST_CONSTANT = 4096
 """Elements of an input that the converter may want to turn into an attribute."""
@@ -26,7 +26,7 @@ class Converter:
     def __init__(self) -> None:
         self.seen: dict[tuple[bytes, int], onnx.ModelProto | str] = {}
 
-    def converted(self, node: ir.Node, old: int, new: int, known: Known) -> onnx.ModelProto:
+    def converted(self, node: ir.Node, old: int, new: int, known: Inferred) -> onnx.ModelProto:
         """The node alone as a model of the new opset; its values are i0, i1 ... and o0, o1 ..."""
         model = single(node, old, known)
         key = model.SerializeToString(deterministic=True), new
@@ -41,7 +41,7 @@ class Converter:
         return found
 
 
-def single(node: ir.Node, opset: int, known: Known) -> onnx.ModelProto:
+def single(node: ir.Node, opset: int, known: Inferred) -> onnx.ModelProto:
     """A node with what is known of its values, as a model."""
     if any(attribute.is_ref() for attribute in node.attributes.values()):
         raise CannotConvertError("an attribute is given by the caller of its function")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model, data_files
-from onereshape.formats.model_formats import suffix
-from onereshape.formats.model_formats import format_of
+from onereshape.formats.model_formats import format_of, suffix
 from onereshape.formats.overwriting import refuse_overwriting
-from onereshape.formats.reshape_plan import Plan
+from onereshape.formats.reshape_plan import ReshapePlan
+from onereshape.ground.errors import ReshapeError
 from onereshape.rule.specs import Spec
 
 
-def write(plan: Plan, path: str) -> None:
+def write(plan: ReshapePlan, path: str) -> None:
     """Writes the model of a plan, all of its files or none."""
     format_of(plan.spec.dialect).plans.write(plan, path)
 

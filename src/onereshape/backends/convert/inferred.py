@@ -7,12 +7,11 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onereshape.backends.convert.unchanged import type_name
-from onereshape.rule.dims import Dim, parse
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
-from onereshape.formats.reshape_plan import Dims
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.shapes import facts_of
+from onereshape.rule.dims import Dim, MaybeDims, parse
 
 
 def completed(model: Model, node: ReshapeNode) -> ReshapeNode:
@@ -38,7 +37,7 @@ def _type(facts: Facts, data: ir.Value | None, output: ir.Value | None) -> str |
     return None if said is None else said.removeprefix("tensor(").removesuffix(")")
 
 
-def _dims(facts: Facts, value: ir.Value | None) -> Dims:
+def _dims(facts: Facts, value: ir.Value | None) -> MaybeDims:
     """The dims, None for each that has no name in the file."""
     if value is None or facts.dims_of(value) is None:
         return None
@@ -49,7 +48,7 @@ def _names(dim: Dim) -> set[str]:
     return set(parse(dim).symbols) if isinstance(dim, str) else set()
 
 
-def _open(dims: Dims) -> Dims:
+def _open(dims: MaybeDims) -> MaybeDims:
     """A target of which only its length is known."""
     length = dims[0] if dims is not None and len(dims) == 1 else None
     return (None,) * length if isinstance(length, int) and length <= LONGEST_TARGET else None

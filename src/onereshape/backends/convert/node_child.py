@@ -9,10 +9,10 @@ from __future__ import annotations
 import onnx
 from onnx import checker, shape_inference, version_converter
 
-from onereshape.ground.isolation.messages import Arrays, Plain, bytes_array
 from onereshape.backends.convert.resizing import resized
 from onereshape.backends.convert.trial import CannotConvertError, compare
 from onereshape.formats.refusals import cause
+from onereshape.ground.isolation.messages import Arrays, Plain, bytes_array
 
 
 def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:

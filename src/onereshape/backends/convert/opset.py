@@ -10,25 +10,25 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from onereshape.arrays.operator import Reshape
 from onereshape.backends.convert.converter import Converter, input_names
 from onereshape.backends.convert.steps import operator_of
 from onereshape.backends.convert.trial import CannotConvertError
 from onereshape.backends.convert.unchanged import schema, spread_types, unchanged
-from onereshape.rule.dims import Dim
-from onereshape.ground.errors import ReshapeError
+from onereshape.backends.translation import translate
 from onereshape.formats.model import Model, save
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onnx.onnx_graphs import nodes, roots
 from onereshape.formats.onnx.onnx_plans import fresh, ir_version
-from onereshape.formats.onnx.onnx_sound import complaint
 from onereshape.formats.onnx.onnx_reshapes import reshapes as find_reshapes
+from onereshape.formats.onnx.onnx_sound import complaint
 from onereshape.formats.reshape_plan import attributes_of
-from onereshape.prove.runs.term_runs import fresh_seed, same_terms
 from onereshape.graphs.shapes import facts_of
-from onereshape.arrays.operator import Reshape
+from onereshape.ground.errors import ReshapeError
+from onereshape.prove.runs.term_runs import fresh_seed, same_terms
+from onereshape.rule.dims import Dim
 from onereshape.rule.specs import NEWEST_OPSET
 from onereshape.terms.proof import Proof
-from onereshape.backends.translation import translate
 
 _ONNX = ("", "ai.onnx")
 _OPEN = frozenset({"Resize", "Upsample"})
@@ -62,7 +62,7 @@ def change_opset(model: Model, opset: int, path: str) -> Conversion:
     before = model.ir.clone()
     twin = _inferred(model.ir)
     changed = [_changed(node, opset) for node in _described(model, twin)]
-    work = _Work(model, twin)
+    work = _OpsetWork(model, twin)
     for graph, start in roots(model.ir):
         for old in _versions(graph, model.ir, opset):
             new = old + (1 if opset > old else -1)
@@ -149,7 +149,7 @@ def _set_version(graph: Any, model: ir.Model, opset: int) -> None:
             graph.opset_imports[domain] = opset
 
 
-class _Work:
+class _OpsetWork:
     """What is done to the nodes of one model."""
 
     def __init__(self, model: Model, inferred: ir.Model) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from onereshape.arrays.operator import Reshape
+from onereshape.backends.translation import translate
+from onereshape.formats.model_data import ReshapeNode
+from onereshape.formats.reshape_plan import PlanTensor, ReshapeStep
 from onereshape.ground.dtypes import ElementType, named
 from onereshape.ground.errors import ReshapeError
-from onereshape.formats.model_data import ReshapeNode
-from onereshape.formats.reshape_plan import Dims, Step, Tensor
+from onereshape.rule.dims import MaybeDims
 from onereshape.rule.inference import infer
-from onereshape.arrays.operator import Reshape
 from onereshape.rule.specs import Spec
-from onereshape.backends.translation import translate
 
 
 def operator_of(node: ReshapeNode) -> Reshape:
@@ -35,7 +36,7 @@ def operator_of(node: ReshapeNode) -> Reshape:
     return op if words is None else op.bind(words)
 
 
-def known(target: Dims) -> tuple[int, ...] | None:
+def known(target: MaybeDims) -> tuple[int, ...] | None:
     """The integers of a target that is constant."""
     if target is None:
         return None
@@ -43,7 +44,7 @@ def known(target: Dims) -> tuple[int, ...] | None:
     return tuple(words) if len(words) == len(target) else None
 
 
-def planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str, str, str]) -> Step:
+def planned(node: ReshapeNode, spec: Spec, data: PlanTensor | None, names: tuple[str, str, str]) -> ReshapeStep:
     """The step for a Reshape; `data` is what an earlier step gives it, `names` are those of data, shape and output.
 
     An error has the name of the node as a note.
@@ -55,23 +56,23 @@ def planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str
         raise
 
 
-def _planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str, str, str]) -> Step:
+def _planned(node: ReshapeNode, spec: Spec, data: PlanTensor | None, names: tuple[str, str, str]) -> ReshapeStep:
     before = operator_of(node)
     assumed = data is None and node.element_type is None
     if data is None:
-        data = Tensor(names[0], node.data, element_type(node))
+        data = PlanTensor(names[0], node.data, element_type(node))
     after = translate(before, spec, data=data.dims, dtype=data.type)
     target = None
     if after.target is None:
         length = None if node.target is None else len(node.target)
-        target = Tensor(names[1], (length,), _named(spec.shape_types[0]))
+        target = PlanTensor(names[1], (length,), _named(spec.shape_types[0]))
     flags: dict[str, Any] = {name: value for name, value in before.attributes.items() if name != "shape"}
     words = node.target if before.target is None else before.target
     output = _merged(infer(data.dims, words, node.spec, **flags).dims, node.output)
-    return Step(node.name, before, after, data, target, Tensor(names[2], output, data.type), assumed)
+    return ReshapeStep(node.name, before, after, data, target, PlanTensor(names[2], output, data.type), assumed)
 
 
-def _merged(inferred: Dims, declared: Dims) -> Dims:
+def _merged(inferred: MaybeDims, declared: MaybeDims) -> MaybeDims:
     """The inferred dims, and the declared ones where nothing was inferred."""
     if inferred is None or declared is None or len(inferred) != len(declared):
         return declared if inferred is None else inferred

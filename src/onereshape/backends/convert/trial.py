@@ -43,8 +43,8 @@ _DRAWS = 6
 _NOT_EMPTY = frozenset({"LSTM", "GRU"})
 """onnxruntime ends the process on these at size 0."""
 
-Array = Any
-Dims = list[int | str]
+AnyData = Any
+NamedDims = list[int | str]
 
 
 class CannotConvertError(Exception):
@@ -95,7 +95,7 @@ def _uncompared(counted: int, sizes: int, symbolic: bool, refused: str) -> str:
     return f"what onnx's converter makes of it could not be compared: {why}{said}"
 
 
-def _same(first: list[Array], two: Any, feeds: Mapping[str, Array], binding: Mapping[str, int]) -> None:
+def _same(first: list[AnyData], two: Any, feeds: Mapping[str, AnyData], binding: Mapping[str, int]) -> None:
     """Raises where the second form gives another answer than the first gave, or none."""
     at = ", ".join(f"{name} = {size}" for name, size in binding.items() if not name.startswith("?"))
     where = f" at {at}" if at else ""
@@ -108,7 +108,7 @@ def _same(first: list[Array], two: Any, feeds: Mapping[str, Array], binding: Map
             raise CannotConvertError(f"what onnx's converter makes of it gives another output{where}")
 
 
-def equal(one: Array, two: Array) -> bool:
+def equal(one: AnyData, two: AnyData) -> bool:
     """Whether two outputs are the same: of one type and one shape, integers exactly, floats nearly."""
     if one.dtype != two.dtype or one.shape != two.shape:
         return False
@@ -121,12 +121,12 @@ def equal(one: Array, two: Array) -> bool:
     return bool(np.allclose(left, right, rtol=relative, atol=relative / 10 * scale, equal_nan=True))
 
 
-def _inputs(model: onnx.ModelProto) -> list[tuple[str, Dims, Any]]:
+def _inputs(model: onnx.ModelProto) -> list[tuple[str, NamedDims, Any]]:
     """Each input: its name, its dims with a symbol for every one that is not known, and its type."""
     found = []
     for info in model.graph.input:
         kind = info.type.tensor_type
-        dims: Dims = []
+        dims: NamedDims = []
         for axis, dim in enumerate(kind.shape.dim):
             known = dim.HasField("dim_value") and dim.dim_value >= 0
             dims.append(dim.dim_value if known else dim.dim_param or f"?{info.name}[{axis}]")
@@ -145,7 +145,7 @@ def _fixed() -> int:
     return len(_ALIKE) + len(_APART) + 1
 
 
-def _bindings(symbols: list[str], wanted: list[tuple[str, Dims, Any]]) -> Iterator[dict[str, int]]:
+def _bindings(symbols: list[str], wanted: list[tuple[str, NamedDims, Any]]) -> Iterator[dict[str, int]]:
     """Sizes for the dims that are not known: alike, apart, 0, and drawn."""
     if not symbols:
         yield {}
@@ -169,7 +169,7 @@ def _each_once(bindings: Iterable[dict[str, int]]) -> Iterator[dict[str, int]]:
             yield binding
 
 
-def _drawn(random: np.random.Generator, draw: int, dims: list[int], dtype: Any) -> Array:
+def _drawn(random: np.random.Generator, draw: int, dims: list[int], dtype: Any) -> AnyData:
     """Elements of an input, drawn in one of several ways."""
     if dtype.kind == "f":
         numbers = (

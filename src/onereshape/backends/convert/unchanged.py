@@ -17,7 +17,7 @@ from onnx import defs
 
 from onereshape.formats.onnx.onnx_graphs import ONNX
 
-Known = Mapping[ir.Value, ir.Value]
+Inferred = Mapping[ir.Value, ir.Value]
 """A value of the model -> what inference says of it."""
 
 _ANNOUNCES_TYPES = re.compile(r"\(Opset \d+ change\): Extend supported types[^\n]*")
@@ -37,7 +37,7 @@ def schema(op_type: str, opset: int) -> Any:
     return None if found.deprecated else found
 
 
-def unchanged(node: ir.Node, old: int, new: int, known: Known) -> bool:
+def unchanged(node: ir.Node, old: int, new: int, known: Inferred) -> bool:
     """Whether a node means the same in both opsets, for the types and shapes that are known of its values."""
     before, after = schema(node.op_type, old), schema(node.op_type, new)
     if before is None or after is None:
@@ -79,7 +79,7 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _types_fit(node: ir.Node, before: Any, after: Any, known: Known) -> bool:
+def _types_fit(node: ir.Node, before: Any, after: Any, known: Inferred) -> bool:
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         for index, value in enumerate(values):
             was, allowed = _types(before, side, index), _types(after, side, index)
@@ -126,7 +126,7 @@ def type_name(value: ir.Value) -> str | None:
     return f"tensor({kind.dtype.name.lower()})"
 
 
-def _equal_shapes(node: ir.Node, known: Known) -> bool:
+def _equal_shapes(node: ir.Node, known: Inferred) -> bool:
     shapes = [known.get(value, value).shape for value in node.inputs if value is not None]
     if len(shapes) != 2 or shapes[0] is None or shapes[1] is None:
         return False

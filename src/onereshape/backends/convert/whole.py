@@ -6,22 +6,22 @@ from collections.abc import Hashable
 from graphlib import TopologicalSorter
 
 from onereshape.backends.convert.steps import planned
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
-from onereshape.formats.reshape_plan import Link, Plan, Step, Tensor, Wiring, not_whole
+from onereshape.formats.reshape_plan import Link, PlanTensor, ReshapePlan, ReshapeStep, Wiring, not_whole
+from onereshape.ground.errors import ReshapeError
 from onereshape.rule.specs import opset_of, spec as find_spec
 
 
-def whole(model: Model, spec: str) -> Plan:
+def whole(model: Model, spec: str) -> ReshapePlan:
     """Every Reshape of a file in another dialect, each for the dims that the one before it gives."""
     row = find_spec(spec)
     if not model.reshapes:
         raise ReshapeError("bad-usage", why=f"{model.path} has no Reshape")
     wiring = format_of(model.format).plans.wiring(model)
     names = _names(wiring)
-    tensors: dict[Hashable, Tensor] = {}
-    steps: list[Step] = []
+    tensors: dict[Hashable, PlanTensor] = {}
+    steps: list[ReshapeStep] = []
     for link in _ordered(wiring):
         given = tensors.get(link.data)
         if given is None and link.data not in wiring.inputs:
@@ -37,7 +37,7 @@ def whole(model: Model, spec: str) -> Plan:
         if key not in tensors or (use == "output" and key in wiring.inputs):
             raise not_whole(model, f"the {use} {names.get(key, key)} belongs to no Reshape")
     inputs, outputs = ([tensors[key] for key in dict.fromkeys(keys)] for keys in (wiring.inputs, wiring.outputs))
-    return Plan(row, opset_of(spec), tuple(inputs), tuple(steps), tuple(outputs))
+    return ReshapePlan(row, opset_of(spec), tuple(inputs), tuple(steps), tuple(outputs))
 
 
 def _ordered(wiring: Wiring) -> list[Link]:

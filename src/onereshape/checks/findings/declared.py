@@ -7,14 +7,14 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.rule.dims import Dim
-from onereshape.formats.onnx.onnx_graphs import every
-from onereshape.graphs.facts.facts import Facts
 from onereshape.checks.findings.finding import Finding
 from onereshape.checks.findings.places import Places
 from onereshape.checks.findings.reshapes import listed
-from onereshape.graphs.size_limits.free_names import symbol_places
 from onereshape.checks.findings.verdicts import contradiction
+from onereshape.formats.onnx.onnx_graphs import every
+from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.size_limits.free_names import symbol_places
+from onereshape.rule.dims import Dim
 
 _MOST_TOLD = 16
 """Places at which `check` gave up that are told one by one."""

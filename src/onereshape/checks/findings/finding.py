@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from onereshape.ground import notebook
 from onereshape.graphs.size_limits.severity import SEVERITIES, Severity
+from onereshape.ground import notebook
 from onereshape.ground.text import JSON, as_json, brief, shown
 
 _MOST_SHOWN = 50
@@ -15,7 +15,7 @@ _NEXT_LINE = ",\n "
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FindingKind:
     """One code: how bad it is, what it means, and what can be done."""
 
     severity: Severity
@@ -27,31 +27,33 @@ class Kind:
 _FREE = "`onereshape fix MODEL -o OUT --batch` (or --free) writes the model with the dim free."
 _SIMPLIFY = "`onereshape fix MODEL -o OUT --simplify` writes a simpler model."
 
-CODES: dict[str, Kind] = {
-    "spec-error": Kind("error", "The Reshape breaks the rules of its own specification."),
-    "impossible-volume": Kind("error", "No input has as many elements as the target asks for."),
-    "baked-dim": Kind("error", "A constant fixes a size that must be free to vary.", _FREE),
-    "absorbed-dim": Kind(
+CODES: dict[str, FindingKind] = {
+    "spec-error": FindingKind("error", "The Reshape breaks the rules of its own specification."),
+    "impossible-volume": FindingKind("error", "No input has as many elements as the target asks for."),
+    "baked-dim": FindingKind("error", "A constant fixes a size that must be free to vary.", _FREE),
+    "absorbed-dim": FindingKind(
         "error", "A -1 swallows the dim that another slot should carry; it runs, and answers wrongly.", _FREE
     ),
-    "own-scale": Kind("error", "A scale is taken from all samples, where each must have its own.", _FREE),
-    "size-condition": Kind("error", "The Reshape runs at some of the sizes only that the file declares."),
-    "cannot-free": Kind(
+    "own-scale": FindingKind("error", "A scale is taken from all samples, where each must have its own.", _FREE),
+    "size-condition": FindingKind("error", "The Reshape runs at some of the sizes only that the file declares."),
+    "cannot-free": FindingKind(
         "error",
         "A dim that is to be free cannot be freed at this node.",
         "`onereshape fix MODEL -o OUT --batch --per-sample` runs a model that mixes its samples once for each of them.",
     ),
-    "declared-mismatch": Kind(
+    "declared-mismatch": FindingKind(
         "error",
         "The file declares another shape than its operators compute.",
         "`onereshape show MODEL` shows what the Reshapes of the model compute.",
     ),
-    "fixed-batch": Kind("note", "The model was exported for one sample.", _FREE),
-    "foldable-target": Kind("note", "The target is computed at run time and always equals a constant.", _SIMPLIFY),
-    "redundant-allowzero": Kind("note", "allowzero=1 changes nothing for this target.", _SIMPLIFY),
-    "identity": Kind("note", "The Reshape changes nothing.", _SIMPLIFY),
-    "chain": Kind("note", "A Reshape of a Reshape; one would do.", _SIMPLIFY),
-    "gave-up": Kind(
+    "fixed-batch": FindingKind("note", "The model was exported for one sample.", _FREE),
+    "foldable-target": FindingKind(
+        "note", "The target is computed at run time and always equals a constant.", _SIMPLIFY
+    ),
+    "redundant-allowzero": FindingKind("note", "allowzero=1 changes nothing for this target.", _SIMPLIFY),
+    "identity": FindingKind("note", "The Reshape changes nothing.", _SIMPLIFY),
+    "chain": FindingKind("note", "A Reshape of a Reshape; one would do.", _SIMPLIFY),
+    "gave-up": FindingKind(
         "note",
         "Something is too large to be followed, and stays unknown from there on.",
         "`onereshape show MODEL` shows what is known of each Reshape.",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.checks.findings.finding import CODES, Finding
 from onereshape.graphs.size_limits.severity import SEVERITIES
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import Ready, exact_json, printable, shown
 
 Paint = Callable[[str, str], str]

@@ -11,12 +11,12 @@ from typing import Literal
 
 from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model
-from onereshape.formats.typed import command_word, path_word
 from onereshape.formats.model_formats import format_of
+from onereshape.formats.typed import command_word, path_word
 from onereshape.ground.text import LONGEST, printable
 
 Verb = Literal["check", "fix", "show"]
-Axes = tuple[tuple[str, int], ...]
+InputAxes = tuple[tuple[str, int], ...]
 """Inputs and axes."""
 
 _OPTIONS = {"unwitnessed": "--unwitnessed", "per_sample": "--per-sample", "simplify": "--simplify"}
@@ -29,7 +29,7 @@ class NextStep:
     """A command with its options."""
 
     verb: Verb
-    batch: Literal[True] | Axes | None = None
+    batch: Literal[True] | InputAxes | None = None
     """True: the batch, wherever it is likely to be."""
     free: tuple[tuple[str, int, str], ...] = ()
     """Inputs, axes and the names that the dims are to have."""

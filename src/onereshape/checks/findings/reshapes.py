@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onereshape.rule.dims import Dim, show, shown
-from onereshape.ground.errors import ReshapeError
+from onereshape.checks.findings.finding import CODES, Finding
+from onereshape.checks.findings.verdicts import contradiction, judged
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.graphs.edit import origin_of
 from onereshape.graphs.facts.facts import Facts
-from onereshape.checks.findings.finding import CODES, Finding
-from onereshape.checks.findings.verdicts import contradiction, judged
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.dims import Dim, show, shown
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from onereshape.rule.dims import Dim
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_data import ReshapeNode
-from onereshape.rule.inference import infer
 from onereshape.graphs.size_limits.severity import Severity
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.dims import Dim
+from onereshape.rule.inference import infer
 
 
 def judged(node: ReshapeNode, data: tuple[Dim, ...] | None) -> tuple[ReshapeError | None, tuple[Dim, ...] | None]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from onereshape.ground.isolation.budget import WHOLE, limited, whole
-from onereshape.ground.errors import ReshapeError
-from onereshape.ground.atomic import replacing
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model, data_files
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.graphs.exports import Exports, given_exports
 from onereshape.graphs.request import Batch, Free, Progress, given_model
+from onereshape.ground.atomic import replacing
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.isolation.budget import WHOLE, limited, whole
 
 
 def report(  # noqa: PLR0913 - the options of the command

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from onereshape.ground.isolation.budget import WHOLE
+from onereshape.checks.findings.next_step import option, quoted, repaired_word
+from onereshape.checks.reports.gathering import Asking
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.typed import command_word, path_word
 from onereshape.graphs.exports import Exports
-from onereshape.checks.findings.next_step import option, quoted, repaired_word
-from onereshape.checks.reports.gathering import Asking
+from onereshape.ground.isolation.budget import WHOLE
 
 
 def report_command(model: Model, asking: Asking) -> str:

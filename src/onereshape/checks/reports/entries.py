@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from onereshape.checks.findings.finding import CODES
-from onereshape.checks.show import ReshapeRow, listed_dims
-from onereshape.checks.reports.svg import svg
 from onereshape.checks.reports.gathering import Case, Story
 from onereshape.checks.reports.markup import Markup, element, escaped, joined, name_of
 from onereshape.checks.reports.neighbourhood import Neighbourhood
 from onereshape.checks.reports.picture import Box, Picture, Wire
 from onereshape.checks.reports.sides import Side
-from onereshape.checks.reports.ways import Way, Ways
+from onereshape.checks.reports.svg import svg
+from onereshape.checks.reports.ways import SizeWay, Ways
+from onereshape.checks.show import ReshapeRow, listed_dims
 
 _LONGEST = 600
 """Signs of the words before and after, and of a sentence."""
@@ -149,7 +149,7 @@ def _diff(case: Case) -> Markup:
     return element("div", f"<del>&minus; {before}{origin}</del><ins>+ {after}</ins>", class_="diff")
 
 
-def _way(way: Way, case: Case, end: tuple[str, str]) -> Markup:
+def _way(way: SizeWay, case: Case, end: tuple[str, str]) -> Markup:
     """The dim of the input, the nodes on its way, and where it ends."""
     steps = [f'{escaped(way.start, 120)} = <strong class="accent">{escaped(way.name, 80)}</strong>']
     steps += [_step(*each) for each in way.first]

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onereshape.ground.isolation.budget import WHOLE
-from onereshape.ground.errors import FixError
+from onereshape.checks.check import RUNS, check
+from onereshape.checks.findings.finding import Finding
+from onereshape.checks.reports.sides import Side
+from onereshape.checks.show import ReshapeRow, rows_of
+from onereshape.checks.summary import summary
 from onereshape.formats.model import Model
 from onereshape.formats.onnx.onnx_sound import blamed
-from onereshape.checks.check import RUNS, check
 from onereshape.graphs.edit import Change
 from onereshape.graphs.exports import Exports, Freed
-from onereshape.checks.findings.finding import Finding
-from onereshape.graphs.size_limits.free_names import symbol_places
-from onereshape.repair.fix import fix
 from onereshape.graphs.irs import imaged
 from onereshape.graphs.request import Batch, Free, Progress, requested
-from onereshape.checks.show import ReshapeRow, rows_of
+from onereshape.graphs.size_limits.free_names import symbol_places
+from onereshape.ground.errors import FixError
+from onereshape.ground.isolation.budget import WHOLE
+from onereshape.repair.fix import fix
 from onereshape.repair.step import Fixed, copied
-from onereshape.checks.summary import summary
-from onereshape.checks.reports.sides import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from xml.etree.ElementTree import Element
 
-from onereshape.ground.errors import FixError
-from onereshape.formats.model import Model
-from onereshape.formats.model_formats import format_of
-from onereshape.prove.certificate import Certificate
-from onereshape.graphs.size_limits.severity import SEVERITIES
-from onereshape.checks.show import TITLES, cells_of
-from onereshape.checks.summary import rows
-from onereshape.checks.reports.entries import Drawer
 from onereshape.checks.reports.commands import fix_command, report_command, show_command
+from onereshape.checks.reports.entries import Drawer
 from onereshape.checks.reports.gathering import Case, Story
 from onereshape.checks.reports.markup import Budget, Markup, element, escaped, joined, name_of, table
 from onereshape.checks.reports.style import STYLE
+from onereshape.checks.show import TITLES, cells_of
+from onereshape.checks.summary import rows
+from onereshape.formats.model import Model
+from onereshape.formats.model_formats import format_of
+from onereshape.graphs.size_limits.severity import SEVERITIES
+from onereshape.ground.errors import FixError
+from onereshape.prove.certificate import Certificate
 from onereshape.terms.proof import said_all
 
 _PICTURES, _LISTED, _RESHAPES, _SUMMARY = 420_000, 120_000, 280_000, 60_000

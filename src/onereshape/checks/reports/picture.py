@@ -7,7 +7,7 @@ from typing import Literal
 
 Look = Literal["plain", "before", "after"]
 """Whether something stays, goes or comes."""
-Kind = Literal["node", "anchor", "input", "output", "constant"]
+BoxKind = Literal["node", "anchor", "input", "output", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Box:
     """A node, an input, an output or a constant."""
 
     key: str
-    kind: Kind
+    kind: BoxKind
     look: Look
     title: str
     """The operator, or the words of a constant."""

@@ -10,11 +10,11 @@ from functools import cached_property
 
 import onnx_ir as ir
 
+from onereshape.checks.show import SizeNames, given_places, listed_dims
+from onereshape.formats.ir_as_onnx.drawing import KEY, Net, mark_of, net_of
 from onereshape.formats.onnx.onnx_graphs import nodes, roots, subgraphs
 from onereshape.graphs.facts.facts import Facts
-from onereshape.graphs.shapes import Freed, facts_of
-from onereshape.checks.show import Words, listed_dims, given_places
-from onereshape.formats.ir_as_onnx.drawing import KEY, Net, mark_of, net_of
+from onereshape.graphs.shapes import GivenAxes, facts_of
 from onereshape.rule.sizes import Formula
 
 _MOST_WORDS = 64
@@ -24,7 +24,7 @@ _MOST_WORDS = 64
 class Side:
     """One model, the original or the repaired one, with the dims that are to be free."""
 
-    def __init__(self, model: ir.Model, freed: Freed) -> None:
+    def __init__(self, model: ir.Model, freed: GivenAxes) -> None:
         self.model = model
         self.net: Net | None = net_of(model.graph)
         named = given_places(model)
@@ -44,8 +44,8 @@ class Side:
         return facts_of(self.model, self._freed)
 
     @cached_property
-    def _words(self) -> Words:
-        return Words(self.facts)
+    def _words(self) -> SizeNames:
+        return SizeNames(self.facts)
 
     def __contains__(self, node: object) -> bool:
         return node in self._keys

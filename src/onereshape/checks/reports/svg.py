@@ -7,6 +7,9 @@ import re
 from collections.abc import Collection
 
 from onereshape.checks.reports.layers import Item, Lane
+from onereshape.checks.reports.lettering import cells
+from onereshape.checks.reports.markup import Markup, element, escaped
+from onereshape.checks.reports.picture import Box, Picture
 from onereshape.checks.reports.picture_layout import (
     LABEL,
     NAME,
@@ -20,9 +23,6 @@ from onereshape.checks.reports.picture_layout import (
     title_of,
     width_of,
 )
-from onereshape.checks.reports.lettering import cells
-from onereshape.checks.reports.markup import Markup, element, escaped
-from onereshape.checks.reports.picture import Box, Picture
 
 _ARROW = 6.0
 _LOOKS = {"before": "goes", "after": "comes", "plain": ""}

@@ -15,7 +15,7 @@ _FIRST, _LAST = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SizeWay:
     """From an input to a node."""
 
     start: str
@@ -39,7 +39,7 @@ class Ways:
         self._before: dict[ir.Value, ir.Value | None] = {}
         self._inputs = frozenset(side.model.graph.inputs)
 
-    def to(self, key: str) -> Way | None:
+    def to(self, key: str) -> SizeWay | None:
         """The way of a size to a box; None where no such size comes in."""
         if key not in self._side.boxes:
             return None
@@ -75,11 +75,11 @@ class Ways:
                 return f"{value.name}[{axis}]", min(names)
         return None
 
-    def _told(self, chain: list[ir.Value], start: str, name: str) -> Way:
+    def _told(self, chain: list[ir.Value], start: str, name: str) -> SizeWay:
         made = (value.producer() for value in reversed(chain))
         keys = list(dict.fromkeys(self._side.key(maker) for maker in made if maker is not None))
         if len(keys) <= _FIRST + _LAST + 1:
-            return Way(start, name, tuple(map(self._side.title, keys)), 0, ())
+            return SizeWay(start, name, tuple(map(self._side.title, keys)), 0, ())
         first, last = keys[:_FIRST], keys[-_LAST:]
         left = len(keys) - len(first) - len(last)
-        return Way(start, name, tuple(map(self._side.title, first)), left, tuple(map(self._side.title, last)))
+        return SizeWay(start, name, tuple(map(self._side.title, first)), left, tuple(map(self._side.title, last)))

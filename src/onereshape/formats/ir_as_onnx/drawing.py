@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import onnx_ir as ir
 
-from onereshape.formats.openvino.openvino_net import Body, Weights
+from onereshape.formats.openvino.openvino_net import NetBody, Weights
 
 KEY = "openvino"
 """Under which `meta` has a `Net` (of a graph), a `Mark` (of a node) or the id of a layer (of a value)."""
@@ -21,7 +21,7 @@ DOMAIN = "openvino"
 """Of nodes that stand for a layer that nobody knows how to draw."""
 
 
-class Port(NamedTuple):
+class LayerPort(NamedTuple):
     """An input of a node that is a port of its layer."""
 
     place: int
@@ -34,13 +34,13 @@ class Made(NamedTuple):
     output: int
 
 
-class Held(NamedTuple):
+class HeldAttribute(NamedTuple):
     """An input of a node that is a constant of the drawing alone, as an attribute of the layer is."""
 
     name: str
 
 
-Wire = Port | Made | Held | None
+Wire = LayerPort | Made | HeldAttribute | None
 
 
 class Sized(NamedTuple):
@@ -52,7 +52,7 @@ class Sized(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DrawnNode:
     """One node of a drawing, as it was drawn."""
 
     op: str
@@ -66,7 +66,7 @@ class Drawing:
 
     layer: str
     """Its id."""
-    parts: tuple[Part, ...]
+    parts: tuple[DrawnNode, ...]
     outputs: tuple[Made, ...]
     """The node and its output for each output port."""
     twins: Mapping[int, int]
@@ -87,7 +87,7 @@ class Net:
     """The IR that a graph is the image of."""
 
     root: ET.Element
-    body: Body
+    body: NetBody
     weights: Weights
     parameters: Mapping[str, str]
     """The id of the Parameter of each input of the graph,"""
@@ -175,6 +175,6 @@ def _fits(value: ir.Value | None, wire: Wire, nodes: Mapping[int, ir.Node], port
         return wire is None and value is None
     if isinstance(wire, Made):
         return wire.part in nodes and value is nodes[wire.part].outputs[wire.output]
-    if isinstance(wire, Held):
+    if isinstance(wire, HeldAttribute):
         return value.name == wire.name and value.is_initializer()
     return ports.setdefault(wire.place, value) is value

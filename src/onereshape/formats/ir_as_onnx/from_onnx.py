@@ -8,15 +8,12 @@ from functools import partial
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.ir_as_onnx import (
-    from_onnx_sequences,
-    from_onnx_windows,
-)
+from onereshape.formats.ir_as_onnx import from_onnx_sequences, from_onnx_windows
 from onereshape.formats.ir_as_onnx.dividing import rounds_down
 from onereshape.formats.ir_as_onnx.pen import (
-    Dims,
     Pen,
-    Place,
+    Port,
+    PortDims,
     Spelling,
     UnspelledError,
     attribute,
@@ -230,7 +227,7 @@ def _gelu(pen: Pen, node: ir.Node) -> None:
     pen.layer("Gelu", 7, places(pen, node), {"approximation_mode": mode}, node.outputs)
 
 
-def _inner(node: ir.Node, index: int = 0, dims: Dims = None) -> tuple[str, Dims]:
+def _inner(node: ir.Node, index: int = 0, dims: PortDims = None) -> tuple[str, PortDims]:
     """What a layer on the way makes: of the type of an input, and of its dims where no others are said."""
     value = node.inputs[index]
     if value is None:
@@ -267,7 +264,7 @@ def _size(pen: Pen, node: ir.Node) -> None:
     pen.layer("ReduceProd", 1, [shape, integers(pen, [0])], {"keep_dims": "false"}, node.outputs)
 
 
-def _bare(pen: Pen, node: ir.Node, index: int, place: Place) -> Place:
+def _bare(pen: Pen, node: ir.Node, index: int, place: Port) -> Port:
     """A list of one as a number."""
     target = pen.constant(np.zeros(0, np.int64))
     return pen.layer("Reshape", 1, [place, target], {"special_zero": "false"}, inner=_inner(node, index, ()))

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.formats.ir_as_onnx.pen import (
     Pen,
-    Place,
+    Port,
     Spelling,
     UnspelledError,
     attribute,
@@ -38,7 +38,7 @@ class _Spelled:
         self.size: int = attribute(node, "hidden_size")
         self.ways = 2 if attribute(node, "direction", "forward") == "bidirectional" else 1
 
-    def place(self, index: int) -> Place:
+    def place(self, index: int) -> Port:
         """Where an input comes from."""
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         if value is None:
@@ -49,32 +49,32 @@ class _Spelled:
         """Whether an input is there."""
         return index < len(self.node.inputs) and self.node.inputs[index] is not None
 
-    def turned(self, source: Place) -> Place:
+    def turned(self, source: Port) -> Port:
         """The first two dims the other way round."""
         order = integers(self.pen, [1, 0, 2])
         return self.pen.layer("Transpose", 1, [source, order], {}, inner=(self.kind, [None] * 3))
 
-    def part(self, source: Place, gate: int, rank: int) -> Place:
+    def part(self, source: Port, gate: int, rank: int) -> Port:
         """One gate of weights."""
         ends = [integers(self.pen, [each]) for each in (gate * self.size, (gate + 1) * self.size, 1, 1)]
         dims = [self.ways, self.size, None][:rank]
         return self.pen.layer("Slice", 8, [source, *ends], {}, inner=(self.kind, dims))
 
-    def joined(self, parts: Sequence[Place], rank: int) -> Place:
+    def joined(self, parts: Sequence[Port], rank: int) -> Port:
         """Gates, one behind the other."""
         if len(parts) == 1:
             return parts[0]
         dims = [self.ways, self.size * len(parts), None][:rank]
         return self.pen.layer("Concat", 1, parts, {"axis": "1"}, inner=(self.kind, dims))
 
-    def ordered(self, index: int) -> Place:
+    def ordered(self, index: int) -> Port:
         """Weights with their gates in OpenVINO's order."""
         order, source = _GATES[self.op], self.place(index)
         if order == tuple(sorted(order)):
             return source
         return self.joined([self.part(source, gate, 3) for gate in order], 3)
 
-    def bias(self) -> Place:
+    def bias(self) -> Port:
         """One bias for two; a GRU that is linear before its reset keeps both of its last gate."""
         count, source = len(_GATES[self.op]), self.place(3)
         apart = bool(attribute(self.node, "linear_before_reset", 0))
@@ -88,7 +88,7 @@ class _Spelled:
             found.append(self.pen.layer("Add", 1, pair, words, inner=(self.kind, [self.ways, self.size])))
         return self.joined(found, 2)
 
-    def lengths(self) -> Place:
+    def lengths(self) -> Port:
         """How long each sequence is: all of it, where nothing is said."""
         if self.has(4):
             return self.place(4)

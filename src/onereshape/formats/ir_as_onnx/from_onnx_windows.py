@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from onereshape.formats.ir_as_onnx.pen import (
     Pen,
-    Place,
+    Port,
     Spelling,
     UnspelledError,
     attribute,
@@ -64,7 +64,7 @@ def _convolution(pen: Pen, node: ir.Node) -> None:
     pen.layer("GroupConvolution", 1, [data, grouped], words, node.outputs)
 
 
-def _grouped(pen: Pen, node: ir.Node, filters: Place, dims: list[int]) -> Place:
+def _grouped(pen: Pen, node: ir.Node, filters: Port, dims: list[int]) -> Port:
     kind = type_name(None if node.inputs[1] is None else kind_of(node.inputs[1]))
     target = integers(pen, dims)
     return pen.layer("Reshape", 1, [filters, target], {"special_zero": "false"}, inner=(kind, dims))
@@ -154,7 +154,7 @@ def _pad(pen: Pen, node: ir.Node) -> None:
     pen.layer("Pad", 12, [pen.place(data), *ends], {"pad_mode": mode}, node.outputs)
 
 
-def _half(pen: Pen, pads: ir.Value, rank: int, which: int) -> Place:
+def _half(pen: Pen, pads: ir.Value, rank: int, which: int) -> Port:
     ends = [integers(pen, [each]) for each in (which * rank, (which + 1) * rank, 1, 0)]
     kind = type_name(kind_of(pads))
     return pen.layer("Slice", 8, [pen.place(pads), *ends], {}, inner=(kind, [rank]))

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.ir_as_onnx.drawing import Made, Port, mark_of
+from onereshape.formats.ir_as_onnx.drawing import LayerPort, Made, mark_of
 
-Dims = dict[ir.Value, Sequence[int | None]]
+DimsByValue = dict[ir.Value, Sequence[int | None]]
 
 
 class _Spread(NamedTuple):
@@ -26,7 +26,7 @@ class _Spread(NamedTuple):
     place: int
 
 
-def hoist(graph: ir.Graph, dims: Dims) -> None:
+def hoist(graph: ir.Graph, dims: DimsByValue) -> None:
     """Moves each Expand that stands behind a Cast or a Transpose of a drawing before it; `dims` learns what is new."""
     for node in [*graph]:
         for place in range(len(node.inputs)):
@@ -47,14 +47,14 @@ def _spread(node: ir.Node, place: int) -> _Spread | None:
     if turn is None or own is None or not isinstance(wire, Made):
         return None
     same = own.drawing.layer == mark.drawing.layer and own.part == wire.part
-    outer = all(isinstance(each, Port) for each in own.drawing.parts[own.part].wires)
+    outer = all(isinstance(each, LayerPort) for each in own.drawing.parts[own.part].wires)
     alone = len(turn.outputs[0].uses()) == 1 and turn.inputs[0] is not None
     if not (same and outer and alone) or turn.op_type not in {"Cast", "Transpose"}:
         return None
     return _Spread(turn, expand, node, place)
 
 
-def _move(graph: ir.Graph, found: _Spread, dims: Dims) -> None:
+def _move(graph: ir.Graph, found: _Spread, dims: DimsByValue) -> None:
     turn, old = found.turn, found.expand.outputs[0]
     shape = found.expand.inputs[1]
     order: Sequence[int] | None = turn.attributes["perm"].value if turn.op_type == "Transpose" else None

@@ -14,18 +14,18 @@ from xml.etree import ElementTree as ET
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.ir_as_onnx.drawing import Drawing, Mark, Net, fed, is_right, mark_of, net_of
-from onereshape.formats.ir_as_onnx.hoisting import hoist
-from onereshape.formats.ir_as_onnx.pen import Pen, Place, UnspelledError, say_dims
 from onereshape.formats.ir_as_onnx.from_onnx import SPELLINGS
+from onereshape.formats.ir_as_onnx.hoisting import hoist
+from onereshape.formats.ir_as_onnx.pen import Pen, Port, UnspelledError, say_dims
+from onereshape.ground.errors import FixError
 
-Known = Mapping[ir.Value, Sequence[int | None]]
+KnownDims = Mapping[ir.Value, Sequence[int | None]]
 """The dims of values, None for each that is not a number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenIr:
     """An IR that is made."""
 
     root: ET.Element
@@ -35,7 +35,7 @@ class Written:
     """and where it begins."""
 
 
-def written(model: ir.Model, dims: Known | None = None) -> Written:
+def written(model: ir.Model, dims: KnownDims | None = None) -> WrittenIr:
     """The IR of an image; `dims` are what its ports are to say, where that is known."""
     net = net_of(model.graph)
     assert net is not None  # noqa: S101 - who asks has made it of an IR
@@ -50,16 +50,16 @@ def written(model: ir.Model, dims: Known | None = None) -> Written:
 class _Writer:
     """The net as it grows."""
 
-    def __init__(self, graph: ir.Graph, net: Net, dims: Known) -> None:
+    def __init__(self, graph: ir.Graph, net: Net, dims: KnownDims) -> None:
         self._graph = graph
         self._net = net
         self._pen = Pen(net, dims)
         self._freed = False
         """Whether an input has other dims than it had."""
-        self._unread: list[Place] = []
+        self._unread: list[Port] = []
         """Ports that are in no drawing, or in one by what they hold only."""
 
-    def done(self) -> Written:
+    def done(self) -> WrittenIr:
         """Everything, in the order of the graph."""
         drawings, present = self._drawings()
         self._inputs()
@@ -76,7 +76,7 @@ class _Writer:
                 self._keep(mark.drawing, intact[mark.drawing.layer], present[mark.drawing.layer])
         self._feed_unread(drawings, present)
         self._results()
-        return Written(self._finished(), bytes(self._pen.added), self._pen.start)
+        return WrittenIr(self._finished(), bytes(self._pen.added), self._pen.start)
 
     def _drawings(self) -> tuple[list[Drawing], dict[str, dict[int, ir.Node]]]:
         """The drawings that are still there, whole or in part, and their nodes."""
@@ -121,7 +121,7 @@ class _Writer:
 
     def _feed_unread(self, drawings: list[Drawing], present: Mapping[str, Mapping[int, ir.Node]]) -> None:
         """Feeds the ports that no drawing reads what they were fed: the layer wants it, and all that it is made of."""
-        made: dict[Place, ir.Value] = {}
+        made: dict[Port, ir.Value] = {}
         """What comes out now for what came out of a port of the net."""
         for drawing in drawings:
             nodes, ports = present[drawing.layer], self._net.body.layers[drawing.layer].iterfind("output/port")
@@ -152,7 +152,7 @@ class _Writer:
             say_dims(port, ["-1" for _ in port.iterfind("dim")])
 
     def _results(self) -> None:
-        ends: list[tuple[Place | None, ir.Value]] = []
+        ends: list[tuple[Port | None, ir.Value]] = []
         """What fed a Result, and what it is now."""
         for number, output in zip(self._net.results, self._graph.outputs, strict=True):
             port = self._net.body.layers[number].find("input/port")

@@ -9,12 +9,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.dims import Dim
-from onereshape.ground.dtypes import named
-from onereshape.formats.reading import integer
+from onereshape.formats.ir_as_onnx.drawing import Drawing, DrawnNode, HeldAttribute, LayerPort, Made, Sized, Wire
 from onereshape.formats.openvino.openvino_net import data_of, read_dims, read_shape, read_type
-from onereshape.formats.ir_as_onnx.drawing import Drawing, Held, Made, Part, Port, Sized, Wire
-
+from onereshape.formats.reading import integer
+from onereshape.ground.dtypes import named
+from onereshape.rule.dims import Dim
 
 FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.DOUBLE, ir.DataType.BFLOAT16})
 """The types of real numbers."""
@@ -45,8 +44,8 @@ class Layer:
         self._element = element
         self._data = data_of(element)
         self._sheet = sheet
-        self._ports = {value: Port(place) for place, value in reversed([*enumerate(inputs)]) if value is not None}
-        self._held: dict[ir.Value, Held] = {}
+        self._ports = {value: LayerPort(place) for place, value in reversed([*enumerate(inputs)]) if value is not None}
+        self._held: dict[ir.Value, HeldAttribute] = {}
         self._read: set[int] = set()
         """Inputs that are in the drawing by what they hold."""
         self._sizes: list[Sized] = []
@@ -196,7 +195,7 @@ class Layer:
     def held(self, array: Any, kind: Any = np.int64) -> ir.Value:
         """A constant of the drawing alone."""
         value = self._sheet.hold(f"{self.name}/held", np.asarray(array, kind))
-        self._held[value] = Held(value.name or "")
+        self._held[value] = HeldAttribute(value.name or "")
         return value
 
     def cast(self, value: ir.Value, kind: ir.DataType) -> ir.Value:
@@ -219,7 +218,7 @@ class Layer:
         made = {value: Made(part, place) for part, node in numbered for place, value in enumerate(node.outputs)}
         wires: dict[ir.Value, Wire] = {**self._ports, **self._held, **made}
         parts = tuple(
-            Part(
+            DrawnNode(
                 node.op_type,
                 {name: each.value for name, each in node.attributes.items()},
                 tuple(None if value is None else wires[value] for value in node.inputs),

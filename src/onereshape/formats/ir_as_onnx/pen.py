@@ -10,13 +10,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.dtypes import named
-from onereshape.formats.openvino.openvino_net import precision_of
 from onereshape.formats.ir_as_onnx.drawing import KEY, Net
+from onereshape.formats.openvino.openvino_net import precision_of
+from onereshape.ground.dtypes import named
 
-Place = tuple[str, str]
+Port = tuple[str, str]
 """A layer and one of its output ports."""
-Dims = Sequence[int | None] | None
+PortDims = Sequence[int | None] | None
 
 _ALIGNED = 64
 """Bytes between the places where constants begin."""
@@ -32,7 +32,7 @@ class Pen:
     def __init__(self, net: Net, dims: Mapping[ir.Value, Sequence[int | None]]) -> None:
         self.layers: dict[str, ET.Element] = {}
         """By id, in the order in which they were written."""
-        self.feeds: dict[Place, Place] = {}
+        self.feeds: dict[Port, Port] = {}
         """What feeds the ports of layers."""
         self.added = bytearray(net.weights.added)
         """Constants that come behind those of the .bin,"""
@@ -40,10 +40,10 @@ class Pen:
         """from this byte on."""
         self._net = net
         self._dims = dims
-        self._places: dict[ir.Value, Place] = {}
+        self._places: dict[ir.Value, Port] = {}
         self._next = 1 + max((int(number) for number in net.body.layers), default=-1)
         self._taken = {layer.get("name", "") for layer in net.body.layers.values()}
-        self._constants: dict[tuple[str, tuple[int, ...], bytes], Place] = {}
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], Port] = {}
         self._node: ir.Node | None = None
         self._own: ET.Element | None = None
 
@@ -76,13 +76,13 @@ class Pen:
         if now != [each.text for each in port.iterfind("dim")]:
             say_dims(port, now)
 
-    def dims_of(self, value: ir.Value) -> Dims:
+    def dims_of(self, value: ir.Value) -> PortDims:
         """What is known of the dims of a value."""
         return self._dims.get(value)
 
     # What is new
 
-    def place(self, value: ir.Value) -> Place:
+    def place(self, value: ir.Value) -> Port:
         """Where a value comes out; a constant that nobody has asked for yet is put there."""
         if value in self._places:
             return self._places[value]
@@ -96,7 +96,7 @@ class Pen:
             self._places[value] = self.constant(tensor.numpy())
         return self._places[value]
 
-    def constant(self, array: np.ndarray[Any, Any]) -> Place:
+    def constant(self, array: np.ndarray[Any, Any]) -> Port:
         """A new Const; of an empty one OpenVINO writes a byte, and reads no other."""
         kind = type_name(ir.DataType.from_numpy(array.dtype))
         content = np.ascontiguousarray(array).tobytes()
@@ -116,12 +116,12 @@ class Pen:
         self,
         kind: str,
         opset: int,
-        inputs: Sequence[Place],
+        inputs: Sequence[Port],
         data: Mapping[str, str],
         outputs: Sequence[ir.Value] = (),
-        inner: tuple[str, Dims] | None = None,
-        more: Sequence[tuple[str, Dims]] = (),
-    ) -> Place:
+        inner: tuple[str, PortDims] | None = None,
+        more: Sequence[tuple[str, PortDims]] = (),
+    ) -> Port:
         """A new layer: the one that its node is for, or one on the way there (`inner`, `more`: what it makes)."""
         own = self._own if outputs and self._own is not None and self._own.get("type") == kind else None
         number = self._number() if own is None else own.get("id", "")
@@ -183,7 +183,7 @@ def say_dims(port: ET.Element, dims: Sequence[str]) -> None:
     port.extend(rest)
 
 
-def _port(side: ET.Element, number: str, kind: str, dims: Dims) -> ET.Element:
+def _port(side: ET.Element, number: str, kind: str, dims: PortDims) -> ET.Element:
     port = ET.SubElement(side, "port", {"id": number, "precision": precision_of(kind)})
     say_dims(port, [str(-1 if dim is None else dim) for dim in dims or ()])
     return port
@@ -206,14 +206,14 @@ def attribute(node: ir.Node, name: str, default: Any = None) -> Any:
     return default if found is None else found.value
 
 
-def places(pen: Pen, node: ir.Node) -> list[Place]:
+def places(pen: Pen, node: ir.Node) -> list[Port]:
     """Where its inputs come from, all of which must be there."""
     if any(value is None for value in node.inputs):
         raise UnspelledError(f"{node.op_type} lacks an input")
     return [pen.place(value) for value in node.inputs if value is not None]
 
 
-def integers(pen: Pen, numbers: Any) -> Place:
+def integers(pen: Pen, numbers: Any) -> Port:
     """A constant of whole numbers."""
     return pen.constant(np.asarray(numbers, np.int64))
 

@@ -18,14 +18,14 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
-from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import unreadable
-from onereshape.formats.openvino.openvino_ir import original_of, root_of
-from onereshape.formats.openvino.openvino_net import Body, Weights, body_of, data_of
 from onereshape.formats.ir_as_onnx.drawing import DOMAIN, KEY, Mark, Net
 from onereshape.formats.ir_as_onnx.layer import Layer, UndrawnError, data_type, declare_port, declare_self
 from onereshape.formats.ir_as_onnx.layers import REASONS, RECORDS
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.openvino.openvino_ir import original_of, root_of
+from onereshape.formats.openvino.openvino_net import NetBody, Weights, body_of, data_of
+from onereshape.formats.refusals import unreadable
+from onereshape.ground.errors import FixError
 
 OPSET = 22
 """Of the image, and the oldest IR version that has it."""
@@ -49,7 +49,7 @@ def image(model: ModelData) -> ir.Model:
 class _Sheet:
     """The graph as it is drawn."""
 
-    def __init__(self, body: Body, weights: Weights) -> None:
+    def __init__(self, body: NetBody, weights: Weights) -> None:
         self.path = weights.path
         self._body = body
         self._weights = weights

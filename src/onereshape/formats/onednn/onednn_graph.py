@@ -11,11 +11,11 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple, cast
 
-from onereshape.rule.dims import Dim
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model_data import LONGEST_TARGET, ModelData, ReshapeNode
 from onereshape.formats.reading import content_of, cycle
 from onereshape.formats.refusals import cause, unreadable, unwritable
+from onereshape.ground.atomic import replacing
+from onereshape.rule.dims import Dim
 from onereshape.rule.specs import spec as find_spec
 
 _LARGEST = 1 << 27

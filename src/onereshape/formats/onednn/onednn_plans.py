@@ -7,11 +7,11 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from onereshape.ground.errors import TranslateError
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.onednn.onednn_graph import graph_of
-from onereshape.formats.reshape_plan import Link, Plan, Step, Tensor, Wiring, not_whole
+from onereshape.formats.reshape_plan import Link, PlanTensor, ReshapePlan, ReshapeStep, Wiring, not_whole
+from onereshape.ground.atomic import replacing
+from onereshape.ground.errors import TranslateError
 
 _VERSION = "3.12.0"
 """The release whose dumps have this form."""
@@ -19,14 +19,14 @@ _UNKNOWN = -(2**63)
 """DNNL_GRAPH_UNKNOWN_DIM; alone in a list: nothing is known of the shape, or of the strides."""
 
 
-def write(plan: Plan, path: str) -> None:
+def write(plan: ReshapePlan, path: str) -> None:
     """Writes the graph of a plan; what it is made of is known before the file is opened."""
     content = _content(plan)
     with replacing(path) as file:
         file.write(content)
 
 
-def _content(plan: Plan) -> bytes:
+def _content(plan: ReshapePlan) -> bytes:
     """The graph; a target known only at run time is a second input."""
     tensors: dict[str, dict[str, Any]] = {}
     operators = []
@@ -64,7 +64,7 @@ def _content(plan: Plan) -> bytes:
     return (json.dumps(graph, indent=2) + "\n").encode()
 
 
-def _target(step: Step) -> Tensor:
+def _target(step: ReshapeStep) -> PlanTensor:
     if step.target is None:
         why = "a oneDNN graph file holds no elements of tensors"
         what, could = f"the constant target {list(step.after.target or ())}", "; it can be said in onednn-static"
@@ -76,7 +76,7 @@ def _target(step: Step) -> Tensor:
     return step.target
 
 
-def _tensor(tensor: Tensor, shape: list[int], number: int) -> dict[str, Any]:
+def _tensor(tensor: PlanTensor, shape: list[int], number: int) -> dict[str, Any]:
     return {
         "id": number,
         "dtype": tensor.type.onednn,
@@ -87,12 +87,12 @@ def _tensor(tensor: Tensor, shape: list[int], number: int) -> dict[str, Any]:
     }
 
 
-def _sizes(tensor: Tensor) -> list[int]:
+def _sizes(tensor: PlanTensor) -> list[int]:
     """The shape of what comes in: the dims that are known, beside others that are not, of which a dump says none."""
     return [_UNKNOWN] if tensor.dims is None else [dim if isinstance(dim, int) else _UNKNOWN for dim in tensor.dims]
 
 
-def _output_sizes(step: Step) -> list[int]:
+def _output_sizes(step: ReshapeStep) -> list[int]:
     """The shape of what comes out, all of it or nothing; nothing too of one that is empty if data is.
 
     Of an output that it is told to be empty the library infers and checks no more: elements of data would be lost.

@@ -11,10 +11,10 @@ import onnx
 from onnx import parser, printer
 
 from onereshape.formats.foreign import foreign
-from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.model_formats import PACKED, START, TEXTUAL, beginning
 from onereshape.formats.onnx.onnx_lists import NO_LISTS, Lists, set_apart, size_of, whole, with_lists
 from onereshape.formats.onnx.onnx_message import LARGEST
+from onereshape.formats.refusals import unreadable, unwritable
 
 _PACKED_RATIO = 200
 """How many times its own size a packed model may become; weights shrink to a half, mere zeros to a thousandth."""

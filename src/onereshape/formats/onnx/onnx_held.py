@@ -14,7 +14,6 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.formats.onnx.onnx_data import tensors_of
 from onereshape.formats.onnx.onnx_graphs import (
     check_external,
@@ -29,9 +28,10 @@ from onereshape.formats.onnx.onnx_graphs import (
 from onereshape.formats.onnx.onnx_large import inner_size, is_large, message_of_ir
 from onereshape.formats.onnx.onnx_lists import with_lists
 from onereshape.formats.onnx.onnx_message import LARGEST
-from onereshape.formats.onnx.onnx_nameless import forget_nameless
 from onereshape.formats.onnx.onnx_model import Original, check_graphs, in_memory, message_of
+from onereshape.formats.onnx.onnx_nameless import forget_nameless
 from onereshape.formats.onnx.onnx_reshapes import reshapes as find_reshapes
+from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.ground.text import shown
 
 _LONGEST_NAME = 80

@@ -10,13 +10,13 @@ from typing import BinaryIO
 import onnx
 import onnx_ir as ir
 
-from onereshape.ground.atomic import replacing, replacing_in_turn
-from onereshape.formats.refusals import cause, unwritable
 from onereshape.formats.onnx.onnx_encoding import encoded
 from onereshape.formats.onnx.onnx_graphs import graphs, inner_tensors
 from onereshape.formats.onnx.onnx_lists import NO_LISTS, Lists, size_of
 from onereshape.formats.onnx.onnx_message import LARGEST
 from onereshape.formats.onnx.onnx_rows import take
+from onereshape.formats.refusals import cause, unwritable
+from onereshape.ground.atomic import replacing, replacing_in_turn
 
 _ALIGNED = 4096
 """Bytes of a page: a tensor that begins at one can be mapped into memory.  Smaller tensors stay in the model."""

@@ -16,21 +16,19 @@ from typing import BinaryIO, cast
 import onnx
 import onnx_ir as ir
 
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model_data import LONGEST_TARGET, ModelData, ReshapeNode
-from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.onnx.onnx_data import check_tensors
 from onereshape.formats.onnx.onnx_encoding import decoded, encoded, encoding_of, named_encoding
 from onereshape.formats.onnx.onnx_graphs import (
     check_external,
     check_names,
-    put_in_order,
     check_outputs,
     check_references,
     check_weights,
     external_tensors,
     graphs,
+    put_in_order,
     roots,
 )
 from onereshape.formats.onnx.onnx_large import is_large, write_ir, write_large
@@ -39,6 +37,8 @@ from onereshape.formats.onnx.onnx_merge import to_ir
 from onereshape.formats.onnx.onnx_message import check_size, message_bytes
 from onereshape.formats.onnx.onnx_reshapes import reshapes as find_reshapes
 from onereshape.formats.onnx.onnx_rows import completed, shortened
+from onereshape.formats.refusals import cause, unreadable, unwritable
+from onereshape.ground.atomic import replacing
 
 _CHUNK = 1 << 20
 

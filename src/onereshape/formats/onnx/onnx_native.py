@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from onereshape.formats.refusals import cause
 from onereshape.ground.isolation.messages import Arrays, Plain, bytes_array
 from onereshape.ground.isolation.room import Ended, ask
-from onereshape.formats.refusals import cause
 
-Dims = tuple[int | str | None, ...]
+DeclaredDims = tuple[int | str | None, ...]
 
 
 def refused_by_checker(model: bytes) -> str | None:
@@ -20,7 +20,7 @@ def refused_by_checker(model: bytes) -> str | None:
     return None if said is None else str(said)
 
 
-def inferred_dims(model: bytes) -> dict[str, Dims]:
+def inferred_dims(model: bytes) -> dict[str, DeclaredDims]:
     """The dims that onnx infers for values inside a model; none where it cannot."""
     try:
         found = ask(f"{__name__}:infer", {}, {"model": bytes_array(model)})[0]["dims"]

@@ -9,15 +9,15 @@ import onnx
 import onnx_ir as ir
 from onnx import helper, parser, printer
 
-from onereshape.formats.onnx.onnx_graphs import ONNX
-from onereshape.rule.dims import parse
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import unwritable
+from onereshape.formats.onnx.onnx_graphs import ONNX
 from onereshape.formats.onnx.onnx_merge import to_ir
 from onereshape.formats.onnx.onnx_native import refused_by_checker
 from onereshape.formats.onnx.onnx_reshapes import reshapes
-from onereshape.formats.reshape_plan import Link, Plan, Step, Tensor, Wiring, attributes_of, not_whole
+from onereshape.formats.refusals import unwritable
+from onereshape.formats.reshape_plan import Link, PlanTensor, ReshapePlan, ReshapeStep, Wiring, attributes_of, not_whole
+from onereshape.ground.atomic import replacing
+from onereshape.rule.dims import parse
 
 _INITIALIZERS_ALONE = 4
 """The IR version since which an initializer need not be listed as an input."""
@@ -29,14 +29,14 @@ def ir_version(opset: int) -> int:
     return max(int(version) for (domain, number), version in versions if domain == "ai.onnx" and number <= opset)
 
 
-def write(plan: Plan, path: str) -> None:
+def write(plan: ReshapePlan, path: str) -> None:
     """Writes the model of a plan; what it is made of is known before the file is opened."""
     content = _content(plan, path)
     with replacing(path) as file:
         file.write(content)
 
 
-def _model(plan: Plan, opset: int) -> onnx.ModelProto:
+def _model(plan: ReshapePlan, opset: int) -> onnx.ModelProto:
     """The model, as `onnx.checker` accepts it in full."""
     version = ir_version(opset)
     taken = {tensor.name for tensor in plan.inputs} | {step.output.name for step in plan.steps}
@@ -62,7 +62,7 @@ def _model(plan: Plan, opset: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=imports, ir_version=version, producer_name="onereshape")
 
 
-def _content(plan: Plan, path: str) -> bytes:
+def _content(plan: ReshapePlan, path: str) -> bytes:
     """The content of the file; nothing that the checker refuses is written."""
     try:
         proto = _model(plan, plan.opset or plan.spec.version)
@@ -94,12 +94,12 @@ def fresh(name: str, taken: set[str]) -> str:
     return found
 
 
-def _target_name(step: Step) -> str:
+def _target_name(step: ReshapeStep) -> str:
     assert step.target is not None  # noqa: S101 - a step without words has a tensor
     return step.target.name
 
 
-def _info(tensor: Tensor) -> onnx.ValueInfoProto:
+def _info(tensor: PlanTensor) -> onnx.ValueInfoProto:
     """The declaration of a value; an interval is an unknown dim, and so is a formula that is no name."""
     dims = None if tensor.dims is None else [_dim(dim) for dim in tensor.dims]
     kind = onnx.TensorProto.DataType.Value((tensor.type.onnx or "").upper())

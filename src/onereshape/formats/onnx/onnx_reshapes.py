@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.dims import Dim, declared
-from onereshape.ground.errors import INT64_MAX, ReshapeError
 from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
-from onereshape.formats.refusals import unreadable
 from onereshape.formats.onnx.onnx_graphs import ONNX, external_file, nodes, roots
+from onereshape.formats.refusals import unreadable
+from onereshape.ground.errors import INT64_MAX, ReshapeError
+from onereshape.rule.dims import Dim, declared
 from onereshape.rule.specs import NEWEST_OPSET, Spec, spec as find_spec
 
 _DEEPEST = 64
@@ -27,7 +27,7 @@ _FOLLOWED = frozenset({"Identity", "Cast", "Unsqueeze", "Concat"})
 """The domain of ONNX's own operators, in both spellings."""
 
 
-class Words(NamedTuple):
+class TargetEntries(NamedTuple):
     """What is known of an integer tensor."""
 
     values: tuple[Dim, ...] | None
@@ -40,7 +40,7 @@ class Words(NamedTuple):
 
 def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
     """One entry per Reshape, in the order of the file; `path` is for the messages and for external data."""
-    words = _Reader(path, model.ir_version)
+    words = _TargetReader(path, model.ir_version)
     found = []
     for graph, start in roots(model):
         spec: Spec | None = None
@@ -51,10 +51,12 @@ def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
     return tuple(found)
 
 
-def _entry(node: ir.Node, place: str, spec: Spec, reader: _Reader) -> ReshapeNode:
+def _entry(node: ir.Node, place: str, spec: Spec, reader: _TargetReader) -> ReshapeNode:
     attributes = {name: _value(attribute) for name, attribute in node.attributes.data.items()}
     if spec.target_in == "attribute":
-        words = reader.attribute(attributes["shape"], place) if "shape" in attributes else Words(None, "missing")
+        words = (
+            reader.attribute(attributes["shape"], place) if "shape" in attributes else TargetEntries(None, "missing")
+        )
     else:
         words = reader.words(node.inputs[1] if len(node.inputs) > 1 else None, place)
     if words.dims is not None and len(words.dims) != 1:
@@ -113,28 +115,28 @@ def _dims(value: ir.Value | None) -> tuple[Dim, ...] | None:
     )
 
 
-class _Reader:
+class _TargetReader:
     """Reads targets; each value once, however many paths lead to it."""
 
     def __init__(self, path: str, ir_version: int) -> None:
         self.path = path
         self.ir_version = ir_version
-        self.seen: dict[ir.Value, Words] = {}
+        self.seen: dict[ir.Value, TargetEntries] = {}
 
-    def attribute(self, given: Any, place: str) -> Words:
+    def attribute(self, given: Any, place: str) -> TargetEntries:
         """A target that is the attribute `shape`."""
         if isinstance(given, list):
             self._check_length(len(given), "attribute shape", place)
-        return Words(_integers(given), "attribute")
+        return TargetEntries(_integers(given), "attribute")
 
-    def words(self, value: ir.Value | None, place: str, depth: int = 0) -> Words:
+    def words(self, value: ir.Value | None, place: str, depth: int = 0) -> TargetEntries:
         if value is None:
-            return Words(None, "missing")
+            return TargetEntries(None, "missing")
         if value not in self.seen:
             self.seen[value] = self._words(value, place, depth)
         return self.seen[value]
 
-    def _words(self, value: ir.Value, place: str, depth: int) -> Words:
+    def _words(self, value: ir.Value, place: str, depth: int) -> TargetEntries:
         tensor, node = value.const_value, value.producer()
         if tensor is not None and value.is_initializer():
             # Before IR version 4 every initializer had to be listed as an input, and none can be overridden.
@@ -145,7 +147,7 @@ class _Reader:
             return _unknown(value, f"{'input' if value.is_graph_input() else 'undeclared value'} {value.name}")
         return self._computed(node, value, place, depth)
 
-    def _computed(self, node: ir.Node, value: ir.Value, place: str, depth: int) -> Words:
+    def _computed(self, node: ir.Node, value: ir.Value, place: str, depth: int) -> TargetEntries:
         words = _unknown(value, f"computed by {node.op_type} {node.name or value.name}")
         if node.domain not in ONNX or depth >= _DEEPEST:
             return words
@@ -163,33 +165,33 @@ class _Reader:
                 words = _joined(inputs, words)
         return words
 
-    def _constant_node(self, node: ir.Node, source: str, place: str) -> Words:
+    def _constant_node(self, node: ir.Node, source: str, place: str) -> TargetEntries:
         """A Constant in any of its forms; one that the caller of a function chooses is not known."""
         name, attribute = next(iter(node.attributes.items()), ("", None))
         if attribute is None or attribute.is_ref():
-            return Words(None, source)
+            return TargetEntries(None, source)
         if name == "value" and attribute.type == ir.AttributeType.TENSOR:
             return self._constant(attribute.as_tensor(), source, place)
         if name == "value_ints" and attribute.type == ir.AttributeType.INTS:
             values = tuple(attribute.as_ints())
             self._check_length(len(values), source, place)
-            return Words(values, source, "int64", (len(values),))
+            return TargetEntries(values, source, "int64", (len(values),))
         if name == "value_int" and attribute.type == ir.AttributeType.INT:
-            return Words((attribute.as_int(),), source, "int64", ())
-        return Words(None, f"{source}, which has no integers")
+            return TargetEntries((attribute.as_int(),), source, "int64", ())
+        return TargetEntries(None, f"{source}, which has no integers")
 
-    def _constant(self, tensor: Any, source: str, place: str) -> Words:
+    def _constant(self, tensor: Any, source: str, place: str) -> TargetEntries:
         """The integers of a tensor, wherever its data are; refuses those in another file that are not all there."""
         kind, dims = tensor.dtype.name.lower(), tuple(tensor.shape.numpy())
         count = prod(dims)
         if min(dims, default=0) < 0:
             raise unreadable(self.path, f"{source} has a negative dim: {list(dims)}")
         if kind not in _INTEGERS:
-            return Words((None,) * count if count <= LONGEST_TARGET else None, source, kind, dims)
+            return TargetEntries((None,) * count if count <= LONGEST_TARGET else None, source, kind, dims)
         self._check_length(count, source, place)
         is_external = isinstance(tensor, ir.ExternalTensor)
         array = self._external(tensor, source, count) if is_external else tensor.numpy()
-        return Words(tuple(array.reshape(-1).tolist()), source, kind, dims)
+        return TargetEntries(tuple(array.reshape(-1).tolist()), source, kind, dims)
 
     def _check_length(self, count: int, source: str, place: str) -> None:
         if count > LONGEST_TARGET:
@@ -209,15 +211,15 @@ class _Reader:
         return np.frombuffer(data, tensor.dtype.numpy().newbyteorder("<"))
 
 
-def _unknown(value: ir.Value, source: str) -> Words:
+def _unknown(value: ir.Value, source: str) -> TargetEntries:
     """A tensor of which at most the number of elements is declared."""
     dims = _dims(value)
     length = dims[0] if dims is not None and len(dims) == 1 else None
     known = isinstance(length, int) and length <= LONGEST_TARGET
-    return Words((None,) * length if known and isinstance(length, int) else None, source, _element_type(value))
+    return TargetEntries((None,) * length if known and isinstance(length, int) else None, source, _element_type(value))
 
 
-def _cast(node: ir.Node, words: Words, otherwise: Words) -> Words:
+def _cast(node: ir.Node, words: TargetEntries, otherwise: TargetEntries) -> TargetEntries:
     """Integers that are cast to int64, where they fit; every other cast is not followed."""
     to = node.attributes.get("to")
     fits = words.values is not None and all(
@@ -228,13 +230,13 @@ def _cast(node: ir.Node, words: Words, otherwise: Words) -> Words:
     return words._replace(source=otherwise.source, type="int64")
 
 
-def _unsqueezed(words: Words, otherwise: Words) -> Words:
+def _unsqueezed(words: TargetEntries, otherwise: TargetEntries) -> TargetEntries:
     """One element: a target has one dim, so the input of its Unsqueeze has none."""
     known = words.values is not None and words.dims == ()
-    return Words(words.values if known else (None,), otherwise.source, otherwise.type or words.type)
+    return TargetEntries(words.values if known else (None,), otherwise.source, otherwise.type or words.type)
 
 
-def _joined(parts: list[Words], otherwise: Words) -> Words:
+def _joined(parts: list[TargetEntries], otherwise: TargetEntries) -> TargetEntries:
     """A Concat: known as far as its parts are; a target has one dim, so it joins along that."""
     values: list[Dim] = []
     for part in parts:
@@ -243,4 +245,4 @@ def _joined(parts: list[Words], otherwise: Words) -> Words:
             return otherwise
         values.extend(part.values)
     kind = next((part.type for part in parts if part.type is not None), None)
-    return Words(tuple(values), otherwise.source, otherwise.type or kind)
+    return TargetEntries(tuple(values), otherwise.source, otherwise.type or kind)

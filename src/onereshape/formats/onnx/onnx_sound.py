@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.onnx.onnx_native import refused_by_checker
+from onereshape.formats.refusals import cause, unreadable
+from onereshape.ground.errors import ReshapeError
 
 if TYPE_CHECKING:
     import onnx_ir as ir

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import cast
 from xml.etree import ElementTree as ET
 
-from onereshape.ground.errors import FormatError
-from onereshape.ground.atomic import replacing
 from onereshape.formats.model_data import ModelData, ReshapeNode
-from onereshape.formats.reading import content_of
-from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.openvino.openvino_pair import Longer, write_pair
 from onereshape.formats.openvino.openvino_reshapes import reshapes as find_reshapes
-from onereshape.formats.openvino.openvino_xml import encoded, LARGEST, parsed
+from onereshape.formats.openvino.openvino_xml import LARGEST, encoded, parsed
+from onereshape.formats.reading import content_of
+from onereshape.formats.refusals import unreadable, unwritable
+from onereshape.ground.atomic import replacing
+from onereshape.ground.errors import FormatError
 
 _VERSIONS = ("10", "11")
 _TRIES = 10

@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_data import ModelData
-from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.openvino.openvino_ir import load, original_of, root_of
 from onereshape.formats.openvino.openvino_xml import encoded
+from onereshape.formats.refusals import cause, unreadable
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.text import shown
 
 if TYPE_CHECKING:

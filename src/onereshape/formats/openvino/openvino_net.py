@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from onereshape.ground import dtypes
-from onereshape.rule.dims import Dim
 from onereshape.formats.foreign import pointer
 from onereshape.formats.reading import cycle, integer
 from onereshape.formats.refusals import unreadable
+from onereshape.ground import dtypes
+from onereshape.rule.dims import Dim
 
 PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL", "u1": "BIN"}
 """What ports call types, where it is not the name in capitals."""
@@ -27,7 +27,7 @@ _INTERVAL = re.compile(r"([0-9]{1,18})?\.\.([0-9]{1,18})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class NetBody:
     """The layers of a net, a branch or a loop's body, and what feeds their ports."""
 
     place: str
@@ -44,9 +44,9 @@ class Body:
             counts[kind] += 1
 
 
-def body_of(owner: ET.Element, place: str, path: str) -> Body:
+def body_of(owner: ET.Element, place: str, path: str) -> NetBody:
     """The layers of an element, without those inside of them; refuses what is not wired soundly."""
-    body = Body(place)
+    body = NetBody(place)
     for layer in owner.iterfind("layers/layer"):
         name = layer.get("id", "")
         if integer(name) is None or name in body.layers:
@@ -65,7 +65,7 @@ def body_of(owner: ET.Element, place: str, path: str) -> Body:
     return body
 
 
-def bodies(owner: ET.Element, place: str, path: str) -> Iterator[Body]:
+def bodies(owner: ET.Element, place: str, path: str) -> Iterator[NetBody]:
     """The body of an element and those of the layers in it."""
     body = body_of(owner, place, path)
     yield body

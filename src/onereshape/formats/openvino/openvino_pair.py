@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree as ET
 
-from onereshape.ground.atomic import replacing, replacing_in_turn
+from onereshape.formats.openvino.openvino_xml import encoded, parsed
 from onereshape.formats.reading import integer
 from onereshape.formats.refusals import unwritable
-from onereshape.formats.openvino.openvino_xml import encoded, parsed
+from onereshape.ground.atomic import replacing, replacing_in_turn
 
 Weights = BinaryIO | io.RawIOBase
 _CHUNK = 1 << 20

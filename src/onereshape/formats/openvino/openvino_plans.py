@@ -10,14 +10,14 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from onereshape.rule.dims import Dim
-from onereshape.ground.dtypes import named
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.openvino.openvino_ir import root_of
 from onereshape.formats.openvino.openvino_net import precision_of
 from onereshape.formats.openvino.openvino_pair import write_pair
 from onereshape.formats.openvino.openvino_xml import encoded
-from onereshape.formats.reshape_plan import Dims, Link, Plan, Step, Tensor, Wiring, not_whole
+from onereshape.formats.reshape_plan import Link, PlanTensor, ReshapePlan, ReshapeStep, Wiring, not_whole
+from onereshape.ground.dtypes import named
+from onereshape.rule.dims import Dim, MaybeDims
 
 Port = tuple[str, str]
 """A layer and one of its ports."""
@@ -48,13 +48,13 @@ class _Net:
         return encoded(self.root, path)
 
 
-def write(plan: Plan, path: str) -> None:
+def write(plan: ReshapePlan, path: str) -> None:
     """Writes the .xml of a plan and the .bin beside it; what they are made of is known before a file is opened."""
     xml, weights = _content(plan, path)
     write_pair(path, xml, io.BytesIO(weights))
 
 
-def _content(plan: Plan, path: str) -> tuple[bytes, bytes]:
+def _content(plan: ReshapePlan, path: str) -> tuple[bytes, bytes]:
     """Parameter, Const, Reshape and Result, in this order, each with the tensor names of the plan."""
     net = _Net("reshape")
     made: dict[str, Port] = {}
@@ -73,7 +73,7 @@ def _content(plan: Plan, path: str) -> tuple[bytes, bytes]:
     return net.finished(path), net.weights
 
 
-def _reshape(net: _Net, step: Step, made: dict[str, Port]) -> None:
+def _reshape(net: _Net, step: ReshapeStep, made: dict[str, Port]) -> None:
     target = step.target
     if target is None:
         target = _constant(net, step, made)
@@ -87,7 +87,7 @@ def _reshape(net: _Net, step: Step, made: dict[str, Port]) -> None:
     made[step.output.name] = number, "2"
 
 
-def _constant(net: _Net, step: Step, made: dict[str, Port]) -> Tensor:
+def _constant(net: _Net, step: ReshapeStep, made: dict[str, Port]) -> PlanTensor:
     """The Const of a target; of an empty one OpenVINO writes a byte, and reads no other."""
     words = np.array(step.after.target, "<i8").tobytes() or b"\0"
     integers = named("i64")
@@ -95,7 +95,7 @@ def _constant(net: _Net, step: Step, made: dict[str, Port]) -> Tensor:
     name = f"{step.name}/target"
     while name in made:
         name += "_"
-    tensor = Tensor(name, (len(step.after.target or ()),), integers)
+    tensor = PlanTensor(name, (len(step.after.target or ()),), integers)
     place: dict[str, Any] = {"offset": str(len(net.weights)), "size": str(len(words))}
     number, layer = net.layer(name, "Const", element_type="i64", shape=_shape(tensor.dims), **place)
     _port(ET.SubElement(layer, "output"), "0", tensor)
@@ -104,7 +104,7 @@ def _constant(net: _Net, step: Step, made: dict[str, Port]) -> Tensor:
     return tensor
 
 
-def _port(side: ET.Element, number: str, tensor: Tensor, *, by_name: bool = False) -> None:
+def _port(side: ET.Element, number: str, tensor: PlanTensor, *, by_name: bool = False) -> None:
     kind = tensor.type.openvino or ""
     port = ET.SubElement(side, "port", id=number, precision=precision_of(kind))
     if by_name:
@@ -113,7 +113,7 @@ def _port(side: ET.Element, number: str, tensor: Tensor, *, by_name: bool = Fals
         ET.SubElement(port, "dim").text = str(dim if isinstance(dim, int) else -1)
 
 
-def _shape(dims: Dims) -> str:
+def _shape(dims: MaybeDims) -> str:
     return "..." if dims is None else ",".join(_dim(dim) for dim in dims)
 
 

@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
+from onereshape.formats.openvino.openvino_net import NetBody, Weights, bodies, data_of, read_dims, read_shape, read_type
+from onereshape.formats.refusals import unreadable
 from onereshape.ground import dtypes
 from onereshape.rule.dims import Dim
-from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
-from onereshape.formats.refusals import unreadable
-from onereshape.formats.openvino.openvino_net import Body, Weights, bodies, data_of, read_dims, read_shape, read_type
 from onereshape.rule.specs import spec as find_spec
 
 
@@ -43,7 +43,7 @@ class _Reader:
         self.weights = weights
         self.path = weights.path
 
-    def entry(self, layer: ET.Element, body: Body, place: str) -> ReshapeNode:
+    def entry(self, layer: ET.Element, body: NetBody, place: str) -> ReshapeNode:
         inputs = layer.findall("input/port")
         fed = [self._fed(layer, port, body) for port in inputs[:2]]
         data, element_type = self._port(inputs[0], *fed[0]) if inputs else (None, None)
@@ -64,7 +64,7 @@ class _Reader:
             node=layer,
         )
 
-    def _fed(self, layer: ET.Element, port: ET.Element, body: Body) -> tuple[ET.Element | None, ET.Element | None]:
+    def _fed(self, layer: ET.Element, port: ET.Element, body: NetBody) -> tuple[ET.Element | None, ET.Element | None]:
         """The layer that feeds a port, and its port."""
         start = body.feeds.get((layer.get("id", ""), port.get("id", "")))
         if start is None:

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.refusals import cause, unreadable, unwritable
+from onereshape.ground.errors import FormatError
 
 LARGEST = 1 << 27
 """Bytes of an .xml; its elements take about twenty times as much."""

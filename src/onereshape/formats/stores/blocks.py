@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays.blocks import at
-from onereshape.arrays.chunk_choice import Plan
-from onereshape.arrays.chunking import Dims
-from onereshape.ground.errors import FormatError
+from onereshape.arrays.chunk_choice import ChunkPlan
 from onereshape.formats.refusals import cause
 from onereshape.formats.stores.beneath import RefusedError
 from onereshape.formats.stores.npy_files import NpyFile
 from onereshape.formats.stores.zarr_arrays import ZarrArray, settle
+from onereshape.ground.errors import FormatError
+from onereshape.ground.integers import Dims
 
 Store = ZarrArray | NpyFile
 """Sliced to be read, assigned to to be written."""
@@ -33,7 +33,7 @@ class Job:
     sink: Store
     sink_path: str
     data: Dims
-    chosen: Plan
+    chosen: ChunkPlan
     witnesses: tuple[tuple[str, int], ...]
     """Files with their sizes, which whoever makes a block must see."""
 

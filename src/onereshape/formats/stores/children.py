@@ -15,10 +15,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Self
 
+from onereshape.formats.stores.partial_folder import InterruptedRunError
+from onereshape.ground.errors import ReshapeError
 from onereshape.ground.isolation.child import die_with
 from onereshape.ground.isolation.room import signal_name
-from onereshape.ground.errors import ReshapeError
-from onereshape.formats.stores.partial_folder import InterruptedRunError
 
 
 class Children:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.stores.partial_folder import InterruptedRunError
+from onereshape.ground.errors import ReshapeError
 
 _PATIENCE = "10s"
 """For a scheduler to answer."""

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from onereshape.arrays.chunking import Dims
-from onereshape.arrays.numpy_arrays import Array
+from onereshape.formats.tensors import npy
 from onereshape.ground.dtypes import DType
 from onereshape.ground.errors import FormatError
-from onereshape.formats.tensors import npy
+from onereshape.ground.integers import Dims
+from onereshape.ground.numpy_types import Array
 
 _TARGET = 1 << 24
 """Bytes of what is read at a time where a file has no chunks of its own."""

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.stores import beneath
+from onereshape.ground.errors import FormatError
 
 _NAMES = re.compile(r"lock|plan|complete|\d+\.(zarr|npy|done|made)|\..*\.tmp")
 _PATIENCE = 2.0

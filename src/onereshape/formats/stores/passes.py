@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import prod
 
 from onereshape.arrays.chunk_choice import contiguous, even, plan, plan_given
-from onereshape.arrays.chunking import Chunks, Dims, is_contiguous, parts, strides
+from onereshape.arrays.chunking import Chunks, is_contiguous, parts, strides
+from onereshape.ground.integers import Dims
 
 _OFTEN = 4
 """How often a chunk may be decoded on average: a pass of its own would read and write all of them once more."""

@@ -11,19 +11,19 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from onereshape.arrays.chunking import Dims
-from onereshape.ground.dtypes import DType
-from onereshape.ground.errors import FormatError, ReshapeError
-from onereshape.ground.atomic import followed, mode_to_keep
 from onereshape.formats.stores import partial_folder
 from onereshape.formats.stores.blocks import Store
 from onereshape.formats.stores.fingerprint import fingerprint
 from onereshape.formats.stores.npy_files import open_npy
 from onereshape.formats.stores.partial_folder import InterruptedRunError
 from onereshape.formats.stores.passes import Pass, default_chunk, passes
-from onereshape.formats.stores.runners import crew, Crew, Job
-from onereshape.formats.stores.stream import Work, run
-from onereshape.formats.stores.zarr_arrays import AT_ONCE, open_zarr, ZarrArray
+from onereshape.formats.stores.runners import Crew, Job, crew
+from onereshape.formats.stores.stream import StoreWork, run
+from onereshape.formats.stores.zarr_arrays import AT_ONCE, ZarrArray, open_zarr
+from onereshape.ground.atomic import followed, mode_to_keep
+from onereshape.ground.dtypes import DType
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.ground.integers import Dims
 
 _COPIES = 3
 """Of a block, in memory at a time: what is read, what is put together, what is encoded."""
@@ -54,7 +54,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoreSummary:
     """What was done: the chunks of the output, passes and blocks, and how many of these an earlier run had made."""
 
     chunk: Dims | None
@@ -93,7 +93,7 @@ def reshape_store(  # noqa: PLR0913, PLR0917
     memory: int,
     scheduler: str | None,
     progress: Callable[[int, int], None],
-) -> Told:
+) -> StoreSummary:
     """Writes `opened` in its new dims, and says how; `chunk` is the size of the chunks of a Zarr output."""
     final = followed(written)
     is_zarr = final.suffix.lower() == ".zarr"
@@ -108,7 +108,7 @@ def reshape_store(  # noqa: PLR0913, PLR0917
             lost = bool(earlier) and found != earlier
             folder.begin(identity, [[list(sizes) for sizes in (one.dims, one.chunk, one.block)] for one in found])
             like = opened.store if is_zarr and isinstance(opened.store, ZarrArray) else opened
-            work = Work(opened.store, opened.path, written, final, opened.dims, like, tuple(found), opened.seen)
+            work = StoreWork(opened.store, opened.path, written, final, opened.dims, like, tuple(found), opened.seen)
             size = at_once or who.size
             resumed = run(work, folder, partial(_run, who, size, folder.lock), progress)
     except InterruptedRunError as error:
@@ -116,7 +116,9 @@ def reshape_store(  # noqa: PLR0913, PLR0917
     finally:
         who.close()
     note = "an earlier run, planned for more memory, was not gone on with" if lost else None
-    return Told(found[-1].chunk if is_zarr else None, len(found), sum(one.blocks for one in found), resumed, note)
+    return StoreSummary(
+        found[-1].chunk if is_zarr else None, len(found), sum(one.blocks for one in found), resumed, note
+    )
 
 
 def _run(who: Crew, at_once: int, lock: int, job: Job, blocks: list[int], done: Job) -> None:  # noqa: PLR0913, PLR0917

@@ -8,9 +8,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 
-from onereshape.ground.errors import ReshapeError
 from onereshape.formats.stores.children import Children
 from onereshape.formats.stores.cluster import close, connect, on_cluster
+from onereshape.ground.errors import ReshapeError
 
 Job = Callable[[int], None]
 Done = Callable[[int], None]

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from onereshape.arrays.chunk_choice import plan_given
-from onereshape.arrays.chunking import Dims
-from onereshape.ground.errors import FormatError
-from onereshape.ground.atomic import mode_to_keep
 from onereshape.formats.stores.blocks import Job, Store
 from onereshape.formats.stores.fingerprint import fingerprint
 from onereshape.formats.stores.npy_files import create_npy, open_npy
 from onereshape.formats.stores.partial_folder import Folder
 from onereshape.formats.stores.passes import Pass, grid
 from onereshape.formats.stores.zarr_arrays import create_zarr, open_made
+from onereshape.ground.atomic import mode_to_keep
+from onereshape.ground.errors import FormatError
+from onereshape.ground.integers import Dims
 
 Runner = Callable[[Callable[[int], None], list[int], Callable[[int], None]], None]
 """Calls a function of each number, and another one when that is done."""
@@ -31,7 +31,7 @@ _EVERY = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StoreWork:
     """A reshape of a store: where from, where to, in which passes."""
 
     source: Store
@@ -47,7 +47,7 @@ class Work:
     """The fingerprint of the source when it was opened."""
 
 
-def run(work: Work, folder: Folder, runner: Runner, progress: Callable[[int, int], None]) -> int:
+def run(work: StoreWork, folder: Folder, runner: Runner, progress: Callable[[int, int], None]) -> int:
     """Writes the output, and returns how many blocks an earlier run had already made.
 
     `progress` is told how many blocks are done, and of how many.
@@ -61,7 +61,7 @@ def run(work: Work, folder: Folder, runner: Runner, progress: Callable[[int, int
         todo = [block for block in range(counts[number]) if not finished[number][block]]
         if todo:
             with (folder.path / f"{number}.done").open("a", encoding="ascii") as file:
-                record = Record(file, folder.sync, work.output_path, progress, done, sum(counts))
+                record = Journal(file, folder.sync, work.output_path, progress, done, sum(counts))
                 try:
                     runner(_job(source, path, sink, work, data, one), todo, record)
                 except BaseException:
@@ -77,7 +77,7 @@ def run(work: Work, folder: Folder, runner: Runner, progress: Callable[[int, int
     return earlier
 
 
-def check_unchanged(work: Work) -> None:
+def check_unchanged(work: StoreWork) -> None:
     """Refuses an input that was written to meanwhile: the output would be of neither state."""
     try:
         same = fingerprint(work.source.folder) == work.seen
@@ -87,7 +87,7 @@ def check_unchanged(work: Work) -> None:
         raise FormatError("unreadable", path=work.source_path, why="was changed while it was read; nothing is written")
 
 
-def _job(source: Store, path: str, sink: Store, work: Work, data: Dims, one: Pass) -> Job:  # noqa: PLR0913, PLR0917
+def _job(source: Store, path: str, sink: Store, work: StoreWork, data: Dims, one: Pass) -> Job:  # noqa: PLR0913, PLR0917
     chosen = plan_given(data, tuple((dim,) for dim in data), one.dims, grid(one.dims, one.block))
     assert chosen is not None  # noqa: S101 - passes are chosen so
     witnesses = tuple((str(store.witness), store.witness.stat().st_size) for store in (source, sink))
@@ -95,7 +95,7 @@ def _job(source: Store, path: str, sink: Store, work: Work, data: Dims, one: Pas
 
 
 @dataclass(slots=True)
-class Record:
+class Journal:
     """Writes down the blocks that are done and on the disk, from time to time, and tells of each."""
 
     file: TextIO
@@ -131,7 +131,7 @@ class Record:
         self.due = now + max(_EVERY, 10 * (now - began))  # a slow disk is not asked all the time
 
 
-def _put_in_place(folder: Folder, name: str, work: Work) -> None:
+def _put_in_place(folder: Folder, name: str, work: StoreWork) -> None:
     if work.final.suffix.lower() == ".zarr":
         if work.final.exists():
             why = "appeared while this ran, and is left as it is"
@@ -143,12 +143,12 @@ def _put_in_place(folder: Folder, name: str, work: Work) -> None:
     folder.put_in_place(name, work.final)
 
 
-def _name(number: int, work: Work) -> str:
+def _name(number: int, work: StoreWork) -> str:
     is_last = number == len(work.passes) - 1
     return f"{number}{work.final.suffix.lower() if is_last else '.zarr'}"
 
 
-def _sink(folder: Folder, number: int, work: Work, *, is_known: bool) -> Store:
+def _sink(folder: Folder, number: int, work: StoreWork, *, is_known: bool) -> Store:
     """The store that a pass writes: a new one, or that of an earlier run, if any block of it is known to be there."""
     one = work.passes[number]
     path = folder.path / _name(number, work)

@@ -28,14 +28,14 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.sync import sync
 from zarr.storage import StorePath
 
-from onereshape.arrays.chunking import Dims
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.dtypes import DType, type_name
-from onereshape.ground.errors import FormatError
 from onereshape.formats.refusals import cause
 from onereshape.formats.stores.codecs import bounded, is_exact, most_encoded
 from onereshape.formats.stores.folder_store import FolderStore
 from onereshape.formats.stores.zarr_metadata import Described, read_metadata
+from onereshape.ground.dtypes import DType, type_name
+from onereshape.ground.errors import FormatError
+from onereshape.ground.integers import Dims
+from onereshape.ground.numpy_types import Array
 from onereshape.ground.text import listed
 
 AT_ONCE = 2

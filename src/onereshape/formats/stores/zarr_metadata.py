@@ -9,9 +9,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from onereshape.arrays.chunking import Dims
-from onereshape.ground.errors import FormatError
 from onereshape.formats.stores import beneath, codecs
+from onereshape.ground.errors import FormatError
+from onereshape.ground.integers import Dims
 
 _LONGEST = 1 << 23
 """Bytes of a metadata file."""

@@ -14,17 +14,17 @@ import warnings
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
-from onereshape.ground.dtypes import DType
-from onereshape.ground.memory import available
 from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.tensors.tensor import MOST_DIMS, NATIVE, Tensor
+from onereshape.ground import dtypes
+from onereshape.ground.dtypes import DType
+from onereshape.ground.memory import available
+from onereshape.ground.numpy_types import Array
 
 _SIGNATURE = npy_format.MAGIC_PREFIX
 _LONGEST_HEADER = 10_000

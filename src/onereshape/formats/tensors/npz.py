@@ -8,10 +8,10 @@ from typing import IO
 
 import numpy as np
 
-from onereshape.ground.errors import FormatError
 from onereshape.formats.tensors import npy
-from onereshape.ground.memory import available
 from onereshape.formats.tensors.tensor import Tensor
+from onereshape.ground.errors import FormatError
+from onereshape.ground.memory import available
 from onereshape.ground.text import listed
 
 _SUFFIX = ".npy"

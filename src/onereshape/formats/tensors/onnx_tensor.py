@@ -13,14 +13,14 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from onereshape.formats.beside import file_beside
+from onereshape.formats.onnx.onnx_message import LARGEST, message_bytes
+from onereshape.formats.refusals import unreadable, unwritable
+from onereshape.formats.tensors.tensor import MOST_DIMS, Tensor, is_nameless
 from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
 from onereshape.ground.dtypes import ElementType
 from onereshape.ground.errors import FormatError
-from onereshape.formats.beside import file_beside
-from onereshape.formats.refusals import unreadable, unwritable
-from onereshape.formats.onnx.onnx_message import LARGEST, message_bytes
-from onereshape.formats.tensors.tensor import MOST_DIMS, Tensor, is_nameless
+from onereshape.ground.numpy_types import Array
 
 if TYPE_CHECKING:
     from onnx import TensorProto

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from onereshape.ground import dtypes
-from onereshape.arrays.numpy_arrays import Array
 from onereshape.ground.dtypes import DType, ElementType
+from onereshape.ground.numpy_types import Array
 
 NATIVE = "<" if sys.byteorder == "little" else ">"
 """How NumPy writes this machine's byte order."""

@@ -6,12 +6,12 @@ import dataclasses
 import stat
 from pathlib import Path
 
+from onereshape.formats.tensors import npy, npz, onnx_tensor
+from onereshape.formats.tensors.tensor import Tensor, candidates, is_nameless
 from onereshape.ground import dtypes
+from onereshape.ground.atomic import replacing
 from onereshape.ground.dtypes import ElementType
 from onereshape.ground.errors import FormatError
-from onereshape.formats.tensors import npy, npz, onnx_tensor
-from onereshape.ground.atomic import replacing
-from onereshape.formats.tensors.tensor import Tensor, candidates, is_nameless
 
 _WRITERS = {".npy": npy.write, ".npz": npz.write, ".pb": onnx_tensor.write}
 SUFFIXES = tuple(_WRITERS)

@@ -18,10 +18,10 @@ from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.rewrite import Rewriter
 
-Rule = Callable[[BatchView], Iterator[BatchAnswer]]
+BatchRule = Callable[[BatchView], Iterator[BatchAnswer]]
 
 
-def aligning(rule: Rule) -> Rule:
+def aligning(rule: BatchRule) -> BatchRule:
     """The rule; where its inputs carry N at different places, asked again with all of them at one."""
 
     @wraps(rule)
@@ -40,7 +40,7 @@ def aligning(rule: Rule) -> Rule:
     return answers
 
 
-def _first(rule: Rule, view: BatchView) -> BatchAnswer | None:
+def _first(rule: BatchRule, view: BatchView) -> BatchAnswer | None:
     """The first answer that there is with all inputs at one place."""
     for swaps in _places(view):
         marks = {index: mark.at(swaps[index][1]) for index in swaps if (mark := view.mark(index))}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from onereshape.rule.sizes import Size, depends
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, marked, over, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
-
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size, depends
 
 Home = TypeVar("Home")
 """A place for N, or a place in each of several inputs."""

@@ -13,15 +13,16 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.marks import Mark, times
-from onereshape.graphs.batch_rules.view import Array, BatchState, BatchView
 from onereshape.graphs.batch_rules.spreading import first, spread
+from onereshape.graphs.batch_rules.view import BatchState, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Size
 
 
-class Body(NamedTuple):
+class BatchBody(NamedTuple):
     """A graph inside a node that was decided."""
 
     graph: ir.Graph
@@ -42,17 +43,17 @@ class Body(NamedTuple):
         return dims
 
 
-def followed(view: BatchView, graph: ir.Graph, marks: Mapping[ir.Value, Mark | None] | None = None) -> Body:
+def followed(view: BatchView, graph: ir.Graph, marks: Mapping[ir.Value, Mark | None] | None = None) -> BatchBody:
     """Decides a graph inside a node; `marks` are those of its inputs."""
     if view.state.follow is None:
         raise RuntimeError("a graph inside a node is followed only by a search")
     given = {value: mark for value, mark in (marks or {}).items() if mark is not None}
     state = view.state.within(given)
     edits = view.state.follow(graph, state)
-    return Body(graph, state, (*edits, *_pinned(view, graph, state)))
+    return BatchBody(graph, state, (*edits, *_pinned(view, graph, state)))
 
 
-def found_inside(view: BatchView, *bodies: Body) -> dict[ir.Value, Mark]:
+def found_inside(view: BatchView, *bodies: BatchBody) -> dict[ir.Value, Mark]:
     """The marks of the values in graphs, without those of what they read from outside."""
     outside = view.state.marks
     return {value: mark for body in bodies for value, mark in body.state.marks.items() if value not in outside}
@@ -80,7 +81,7 @@ def _constant(array: Array, build: Rewriter, _: ir.Value) -> ir.Value:
     return build.constant(array)
 
 
-def carrying(view: BatchView, body: Body, place: int, mark: Mark | None) -> list[Edit]:
+def carrying(view: BatchView, body: BatchBody, place: int, mark: Mark | None) -> list[Edit]:
     """What makes an output of a graph carry N at a place: it is spread there, or N is moved to there."""
     own, end, symbol = body.mark(place), body.graph.outputs[place], view.state.symbol
     if own == mark:
@@ -105,7 +106,7 @@ def carrying(view: BatchView, body: Body, place: int, mark: Mark | None) -> list
     return [_ended(view, _Said(body.graph, place, message, f"axis {own.axis}", f"axis {mark.axis}"), make)]
 
 
-def _spread(view: BatchView, body: Body, place: int, dims: tuple[Size, ...], mark: Mark) -> Edit:
+def _spread(view: BatchView, body: BatchBody, place: int, dims: tuple[Size, ...], mark: Mark) -> Edit:
     end = body.graph.outputs[place]
     name, here, one = end.name, dims[mark.axis] if mark.axis < len(dims) else 0, times(mark.outer, mark.inner)
     rows = None if here == one else _rows_of_one(view, body, end, dims, mark)
@@ -127,7 +128,7 @@ def _spread(view: BatchView, body: Body, place: int, dims: tuple[Size, ...], mar
     return _ended(view, said, lambda build, now: spread(build, first(build, now, mark.axis, rows), single, mark))
 
 
-def _rows_of_one(view: BatchView, body: Body, end: ir.Value, dims: tuple[Size, ...], mark: Mark) -> int | None:
+def _rows_of_one(view: BatchView, body: BatchBody, end: ir.Value, dims: tuple[Size, ...], mark: Mark) -> int | None:
     """How many rows of an output are those of one sample, where it repeats the same for each; None where not."""
     rows, array = mark.inner, body.state.folding.array(end)
     if array is None or mark.outer != 1 or not isinstance(rows, int) or dims[mark.axis] != view.size * rows:

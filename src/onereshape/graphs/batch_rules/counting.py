@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.graphs.batch_rules.view import Array, BatchState, BatchView
+from onereshape.graphs.batch_rules.view import BatchState, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.elements import evaluated
 from onereshape.graphs.facts.kinds import KindRule
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.registry import record_of
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Formula, Size, is_size
 
 

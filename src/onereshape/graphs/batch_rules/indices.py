@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.counting import from_zero, steps
 from onereshape.graphs.batch_rules.marks import Mark, over
 from onereshape.graphs.batch_rules.numbering import added
-from onereshape.graphs.batch_rules.view import BatchView
 from onereshape.graphs.batch_rules.spreading import Shift, shifted
+from onereshape.graphs.batch_rules.view import BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 
 
 def entries_of(view: BatchView, mark: Mark) -> Size:

@@ -8,7 +8,7 @@ taken for a number of the sample only where it picks from the batch what belongs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import onnx_ir as ir
@@ -16,9 +16,9 @@ import onnx_ir as ir
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.spreading import offsets
 from onereshape.graphs.rewrite import Entry, Rewriter
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Size, product, symbol
 
-Array = np.ndarray[Any, Any]
 _MOST_BEHIND: Final = 64
 """Values behind another one among which a constant is looked for."""
 

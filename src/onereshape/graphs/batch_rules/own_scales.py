@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.onnx.onnx_graphs import ONNX
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.own_products import Quantised, check_reader, write_reader
@@ -22,6 +21,7 @@ from onereshape.graphs.edit import Change, origin_of
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.node_view import Refused, label_of
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.errors import FixError
 from onereshape.rule.sizes import Size
 
 ONE_SCALE = "it takes one scale from all samples together, so that what a sample gives depends on those beside it"

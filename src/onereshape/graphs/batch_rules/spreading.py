@@ -14,7 +14,7 @@ from onereshape.graphs.rewrite import Entry, Rewriter
 from onereshape.rule.sizes import Atom, Formula, Size, product, symbol
 
 
-class Place(NamedTuple):
+class DimOfValue(NamedTuple):
     """A dim of a value."""
 
     value: ir.Value
@@ -119,16 +119,16 @@ def _within(writer: Rewriter, node: ir.Node, indices: ir.Value, step: int, kind:
 
 def named_dims(
     graph: ir.Graph, before: ir.Node, names: AbstractSet[str], dims: Callable[[ir.Value], Sequence[Size] | None]
-) -> dict[str, Place]:
+) -> dict[str, DimOfValue]:
     """For each name a value that has it for a dim: an input of the graph, or what is made before a node."""
-    found: dict[str, Place] = {}
+    found: dict[str, DimOfValue] = {}
 
     def look(values: Iterable[ir.Value]) -> bool:
         for value in values:
             for axis, size in enumerate(dims(value) or ()):
                 name = size.name if isinstance(size, Formula) else None
                 if name is not None and name in names:
-                    found.setdefault(name, Place(value, axis))
+                    found.setdefault(name, DimOfValue(value, axis))
         return len(found) == len(names)
 
     if look(graph.inputs):
@@ -139,7 +139,7 @@ def named_dims(
     return found
 
 
-def computed(writer: Rewriter, node: ir.Node, size: Size, places: Mapping[str, Place]) -> ir.Value:
+def computed(writer: Rewriter, node: ir.Node, size: Size, places: Mapping[str, DimOfValue]) -> ir.Value:
     """A size, as a vector of one element, that is computed right before a node from the dims of values."""
 
     def of(part: Size) -> ir.Value:

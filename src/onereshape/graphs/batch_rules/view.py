@@ -9,28 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Formula, Size, symbol
-from onereshape.graphs.rewrite import Entry, Rewriter
-from onereshape.graphs.edit import Change, Edit, origin_of
-from onereshape.graphs.folding.folding import Folding
-from onereshape.graphs.facts.elements import evaluated
+from onereshape.graphs.backtracking import counts_turns, has_graphs
 from onereshape.graphs.batch_rules.marks import Mark, marked, mentions, times
 from onereshape.graphs.batch_rules.masks import Put
 from onereshape.graphs.batch_rules.numbering import added, numbered, rows_from
-from onereshape.graphs.batch_rules.spreading import Place, computed, first, named_dims, spread
+from onereshape.graphs.batch_rules.spreading import DimOfValue, computed, first, named_dims, spread
+from onereshape.graphs.edit import Change, Edit, origin_of
+from onereshape.graphs.facts.elements import evaluated
 from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.folding.folding import Folding
 from onereshape.graphs.node_view import NodeView, Ranked, Refused
 from onereshape.graphs.registry import record_of
-from onereshape.graphs.backtracking import counts_turns, has_graphs
+from onereshape.graphs.rewrite import Entry, Rewriter
 from onereshape.graphs.words import constant_words
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Formula, Size, symbol
 
-
-Array = np.ndarray[Any, Any]
 Parts = tuple[Mark | None, ...]
 _NO_WORD = -2
 """In place of a word that need not be kept."""
@@ -108,7 +106,7 @@ class BatchState:
         """Whether a size follows from the dims of inputs."""
         return isinstance(size, int) or size.symbols <= {self.symbol, *self.sources}
 
-    def places(self, size: Size, node: ir.Node, what: str) -> dict[str, Place]:
+    def places(self, size: Size, node: ir.Node, what: str) -> dict[str, DimOfValue]:
         """For each symbol of a size a value that has it for a dim, before a node; a refusal where there is none."""
         if isinstance(size, int):
             return {}
@@ -419,7 +417,7 @@ class BatchView(NodeView):
         """How to make a vector of sizes; those that are neither numbers nor multiples of N come from the old one."""
         old = self.live(index) or []
         kept = {axis for axis, size in enumerate(wanted) if not self.ours(size) and old[axis : axis + 1] == [size]}
-        places: dict[str, Place] = {}
+        places: dict[str, DimOfValue] = {}
         for axis, size in enumerate(wanted):
             if axis not in kept and not self.ours(size):
                 places |= self.state.places(size, self.node, what=f"the size {size}")

@@ -6,10 +6,10 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition, Written
-from onereshape.graphs.facts.elements import Array, is_number
+from onereshape.graphs.facts.elements import ElementArray, is_number
 from onereshape.graphs.facts.scope import Dims, Parts, Scope, Shapes
 from onereshape.graphs.node_view import NodeView, Ranked, Refused
+from onereshape.rule.condition import Condition, Written
 from onereshape.rule.sizes import Formula, Size, bounds, is_size, met
 
 __all__ = ["Asking", "Dims", "Parts", "Shapes"]
@@ -74,7 +74,7 @@ class Asking(NodeView):
         self.scope.parts[self.node.outputs[0]] = parts
         return [None]
 
-    def held(self, index: int) -> Array | None:
+    def held(self, index: int) -> ElementArray | None:
         """What an input holds."""
         return self.scope.held(self.node.inputs[index]) if self.has(index) else None  # type: ignore[arg-type]
 

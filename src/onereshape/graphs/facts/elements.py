@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition, Written
 from onereshape.graphs.constants import dims_of_tensor
 from onereshape.graphs.facts.walk_limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
 from onereshape.graphs.node_view import NodeView, Refused
 from onereshape.graphs.registry import record_of
+from onereshape.rule.condition import Condition, Written
 from onereshape.rule.sizes import Formula, Size, is_size
 
-Array = np.ndarray[Any, np.dtype[np.object_]]
+ElementArray = np.ndarray[Any, np.dtype[np.object_]]
 Element = int | bool | Formula | np.floating[Any] | None
-Elements = list[Array | None]
+Elements = list[ElementArray | None]
 """What all outputs hold, None for one that is not known."""
 
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
@@ -61,7 +61,7 @@ class Holding(NodeView):
     def __init__(  # noqa: PLR0913 - one node, and all that is known around it
         self,
         node: ir.Node,
-        inputs: Sequence[Array | None],
+        inputs: Sequence[ElementArray | None],
         dims: Callable[[ir.Value], Sequence[Size | None] | None],
         opset: int,
         attribute: Callable[[ir.Node, str], Any] | None = None,
@@ -92,14 +92,14 @@ class Holding(NodeView):
             raise Unknown
         return given
 
-    def given(self, index: int) -> Array:
+    def given(self, index: int) -> ElementArray:
         """What an input holds that must be there."""
         array = self.inputs[index] if index < len(self.inputs) else None
         if array is None:
             raise Unknown
         return array
 
-    def all(self) -> list[Array]:
+    def all(self) -> list[ElementArray]:
         """What all inputs hold."""
         return [self.given(index) for index in range(len(self.inputs))]
 
@@ -121,16 +121,16 @@ class Holding(NodeView):
 
 def evaluated(  # noqa: PLR0913 - one node, and all that is known around it
     node: ir.Node,
-    inputs: Sequence[Array | None],
+    inputs: Sequence[ElementArray | None],
     dims: Callable[[ir.Value], Sequence[Size | None] | None],
     opset: int,
     kind: Callable[[ir.Value], ir.DataType | None],
     *,
     plain: bool = False,
-) -> list[Array | None]:
+) -> list[ElementArray | None]:
     """What the outputs of one node hold where its inputs hold these and have these dims; None: not known."""
-    record, nothing = record_of(node), list[Array | None]([None] * len(node.outputs))
-    rule: Callable[[Holding], Sequence[Array | None]] | None = record.elements
+    record, nothing = record_of(node), list[ElementArray | None]([None] * len(node.outputs))
+    rule: Callable[[Holding], Sequence[ElementArray | None]] | None = record.elements
     if rule is None:
         return nothing
     if record.from_dims is not None:
@@ -146,7 +146,7 @@ def evaluated(  # noqa: PLR0913 - one node, and all that is known around it
     return [None if array is None else fitting(array, kind(value)) for array, value in pairs]
 
 
-def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> Array:
+def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> ElementArray:
     """An array of objects."""
     listed = list(elements)
     array = np.empty(len(listed), object)
@@ -154,7 +154,7 @@ def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> Arra
     return array if dims is None else array.reshape(tuple(dims))
 
 
-def constant_array(tensor: Any) -> Array | None:
+def constant_array(tensor: Any) -> ElementArray | None:
     """The elements of a constant that is not large; floating-point numbers keep their precision."""
     name, count = tensor.dtype.name, prod(dims_of_tensor(tensor))
     if name not in FOLLOWED or count > (MOST_FLOATS if name in FLOATS else MOST_ELEMENTS):
@@ -175,7 +175,7 @@ def is_number(element: object) -> bool:
     return isinstance(element, int | np.floating)
 
 
-def whole(array: Array) -> list[int]:
+def whole(array: ElementArray) -> list[int]:
     """Elements that must be integers."""
     elements = array.reshape(-1).tolist()
     if not all(isinstance(each, int) for each in elements):
@@ -189,7 +189,7 @@ def few(*counts: int) -> None:
         raise TooLargeError(f"it would hold more than the {MOST_ELEMENTS} elements that are followed")
 
 
-def elementwise(function: Callable[..., Element], arrays: Sequence[Array]) -> Array:
+def elementwise(function: Callable[..., Element], arrays: Sequence[ElementArray]) -> ElementArray:
     """A function of elements on all of them, with broadcasting; what is not known makes nothing known."""
     shape = np.broadcast_shapes(*(array.shape for array in arrays))
     few(*shape)
@@ -199,7 +199,7 @@ def elementwise(function: Callable[..., Element], arrays: Sequence[Array]) -> Ar
     return array_of(found, shape)
 
 
-def fitting(array: Array, kind: ir.DataType | None) -> Array:
+def fitting(array: ElementArray, kind: ir.DataType | None) -> ElementArray:
     """The elements, without those that the type cannot hold."""
     least, most = -LARGEST - 1, LARGEST
     if kind is not None:
@@ -215,7 +215,7 @@ def fitting(array: Array, kind: ir.DataType | None) -> Array:
     return array_of((each if _fits(each, least, most) else None for each in listed), array.shape)
 
 
-def unwrapped(array: Array, kind: ir.DataType | None) -> list[Condition]:
+def unwrapped(array: ElementArray, kind: ir.DataType | None) -> list[Condition]:
     """What must hold for formulas not to wrap around in 32 bits; no tensor has sizes beyond what 64 bits hold."""
     if kind is None or kind.name not in _SHORT:
         return []

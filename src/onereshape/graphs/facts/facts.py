@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.graphs.facts.elements import INTEGERS, ElementArray
+from onereshape.graphs.facts.order import inner_graphs
+from onereshape.graphs.facts.scope import Dims, Parts, Scope
+from onereshape.graphs.facts.walk import Walk
+from onereshape.ground.errors import ReshapeError
 from onereshape.rule.condition import Condition
 from onereshape.rule.dims import Dim, as_name, parse
-from onereshape.ground.errors import ReshapeError
-from onereshape.graphs.facts.elements import INTEGERS, Array
-from onereshape.graphs.facts.scope import Dims, Parts, Scope
-from onereshape.graphs.facts.order import inner_graphs
-from onereshape.graphs.facts.walk import Walk
 from onereshape.rule.sizes import Formula, Size
 
 
@@ -66,7 +66,7 @@ class Facts:
         found = self.held(value)
         return None if found is None else tuple(map(self._texts.dim, found.reshape(-1).tolist()))
 
-    def held(self, value: ir.Value) -> Array | None:
+    def held(self, value: ir.Value) -> ElementArray | None:
         """What a value holds: constants, and what is computed from them and from dims; None where that is not known."""
         return None if self._scope is None else self._scope.held(value)
 
@@ -133,7 +133,7 @@ class Facts:
     @property
     def dims(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
         """The dims in the notation of `infer`."""
-        return _Written(self.sizes, lambda value: self.sizes[value], self._texts.dim)
+        return _WrittenSizes(self.sizes, lambda value: self.sizes[value], self._texts.dim)
 
     @property
     def values(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
@@ -142,15 +142,15 @@ class Facts:
             self._scope.read_constants()
         elements = {} if self._scope is None else self._scope.elements
         known = {value: array for value, array in elements.items() if array is not None and self._counts(value, array)}
-        return _Written(known, lambda value: known[value].reshape(-1).tolist(), self._texts.dim)
+        return _WrittenSizes(known, lambda value: known[value].reshape(-1).tolist(), self._texts.dim)
 
-    def _counts(self, value: ir.Value, array: Array) -> bool:
+    def _counts(self, value: ir.Value, array: ElementArray) -> bool:
         kind = self.kinds.get(value)
         told = not array.size or any(each is not None for each in array.flat)
         return told and array.ndim <= 1 and (kind is None or kind.name in INTEGERS)
 
 
-class _Written(Mapping[ir.Value, tuple[Dim, ...]]):
+class _WrittenSizes(Mapping[ir.Value, tuple[Dim, ...]]):
     """Sizes by value, written when they are asked for."""
 
     def __init__(

@@ -14,11 +14,11 @@ from onereshape.graphs.facts.reshape_runs import run
 from onereshape.graphs.facts.samples import number_of, samples_of
 from onereshape.rule.sizes import Size
 
-Sizes = tuple[Size, ...]
+SizeTuple = tuple[Size, ...]
 
 
 @lru_cache(maxsize=1024)
-def sure_axes(data: Sizes, target: Sizes, output: Sizes, *, copies: bool) -> frozenset[int]:
+def sure_axes(data: SizeTuple, target: SizeTuple, output: SizeTuple, *, copies: bool) -> frozenset[int]:
     """The axes of `output` that are so at all sizes that are tried and at which the Reshape succeeds."""
     sure = set(range(len(output)))
     for chosen in samples_of((*data, *target, *output)):
@@ -31,6 +31,6 @@ def sure_axes(data: Sizes, target: Sizes, output: Sizes, *, copies: bool) -> fro
     return frozenset(sure)
 
 
-def _numbers(sizes: Sizes, chosen: Mapping[str, int]) -> list[int] | None:
+def _numbers(sizes: SizeTuple, chosen: Mapping[str, int]) -> list[int] | None:
     values = [value for size in sizes if (value := number_of(size, chosen)) is not None]
     return values if len(values) == len(sizes) else None

@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition, Written
-from onereshape.rule.dims import Dim
-from onereshape.ground.errors import ReshapeError
-from onereshape.rule.factors import MOST_UNKNOWN_DIMS, Factors, product_of
 from onereshape.graphs.facts.asking import Asking, Dims, Shapes
 from onereshape.graphs.facts.reshape_claims import sure_axes
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.condition import Condition, Written
+from onereshape.rule.dims import Dim
+from onereshape.rule.factors import MOST_UNKNOWN_DIMS, Factors, product_of
 from onereshape.rule.sizes import Atom, Formula, Size, bounds, is_size, over, product, symbol
 from onereshape.rule.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.rule.target import read_integers
 
 
-class Answer(NamedTuple):
+class ReshapeAnswer(NamedTuple):
     """The output dims, None for each that is not known or for an unknown rank, and the conditions."""
 
     dims: tuple[Size | None, ...] | None
@@ -98,7 +98,7 @@ def _constant_kind(asking: Asking, value: ir.Value) -> str | None:
 @lru_cache(maxsize=8192)
 def _answer(
     data: Dims | None, words: tuple[Size | None, ...] | None, row: Spec, flag: int | None, *, unknown: bool
-) -> Answer:
+) -> ReshapeAnswer:
     """Remembered, because the layers of a model ask the same question again and again."""
     attributes = {} if flag is None else {"allowzero": flag}
     bridge = _Bridge(data or (), words or ())
@@ -107,7 +107,7 @@ def _answer(
     asked = None if words is None else [bridge.write_entry(word, conditions) for word in words]
     found, said = bridge.factors.infer(given, asked, row, unknown=unknown, **attributes)
     dims = None if found is None else tuple(map(bridge.read, found))
-    return Answer(dims, (*conditions, *said))
+    return ReshapeAnswer(dims, (*conditions, *said))
 
 
 class _Bridge:

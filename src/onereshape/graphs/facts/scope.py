@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition
-from onereshape.ground.errors import ReshapeError
 from onereshape.graphs.constants import dims_of_tensor
-from onereshape.graphs.facts.elements import Array, array_of
+from onereshape.graphs.facts.elements import ElementArray, array_of
 from onereshape.graphs.facts.walk_limits import SHORT
 from onereshape.graphs.node_view import Refused
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.condition import Condition
 from onereshape.rule.sizes import Size
 
 Dims = tuple[Size, ...]
@@ -37,7 +37,7 @@ class Walking(Protocol):
 
     def graph(self, graph: ir.Graph, scope: Scope) -> None: ...
     def is_fixed(self, value: ir.Value) -> bool: ...
-    def constant(self, tensor: Any) -> Array | None: ...
+    def constant(self, tensor: Any) -> ElementArray | None: ...
     def require(self, node: ir.Node, *conditions: Condition) -> None: ...
     def new(self) -> Size: ...
     def together(self, one: Size, other: Size) -> Size: ...
@@ -54,7 +54,7 @@ class Scope:
         """Those that the caller of a function gave; None: this is no function, or nobody calls it."""
         self.dims: dict[ir.Value, Dims] = {}
         self.kinds: dict[ir.Value, ir.DataType] = {}
-        self.elements: dict[ir.Value, Array | None] = {}
+        self.elements: dict[ir.Value, ElementArray | None] = {}
         self.parts: dict[ir.Value, Parts] = {}
         """The tensors in sequences."""
         self.constants: dict[ir.Value, Any] = {}
@@ -85,7 +85,7 @@ class Scope:
                 self.kinds[value] = found
         return found
 
-    def held(self, value: ir.Value) -> Array | None:
+    def held(self, value: ir.Value) -> ElementArray | None:
         """What a value holds, None where not even the number of its elements is known, or they are many."""
         if value in self.elements:
             return self.elements[value]
@@ -104,7 +104,7 @@ class Scope:
         for value in self.constants:
             self.held(value)
 
-    def _nothing(self, value: ir.Value) -> Array | None:
+    def _nothing(self, value: ir.Value) -> ElementArray | None:
         """Elements of which none is known, of a short vector."""
         dims = self.dims_of(value)
         if dims is None or len(dims) > 1 or not all(isinstance(size, int) and size <= SHORT for size in dims):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from onereshape.graphs.facts.walk_limits import SHORT
 from onereshape.graphs.facts.scope import Dims, Scope
+from onereshape.graphs.facts.walk_limits import SHORT
 from onereshape.rule.sizes import Size
 
 _SIZES = (ir.DataType.INT64, ir.DataType.INT32)

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition
-from onereshape.ground.errors import ReshapeError
+from onereshape.formats.ir_as_onnx.drawing import DOMAIN
 from onereshape.graphs.constants import DEFAULTS, constant_tensor, dims_of_tensor
 from onereshape.graphs.facts.asking import Asking
 from onereshape.graphs.facts.elements import (
     FOLLOWED,
     REFUSALS,
-    Array,
+    ElementArray,
     Holding,
     array_of,
     constant_array,
@@ -28,22 +27,23 @@ from onereshape.graphs.facts.elements import (
     unwrapped,
 )
 from onereshape.graphs.facts.kinds import kinds_of
+from onereshape.graphs.facts.order import inner_graphs, ordered, values_of
+from onereshape.graphs.facts.scope import Dims, Scope, Shapes
+from onereshape.graphs.facts.undrawn import declared
 from onereshape.graphs.facts.walk_limits import (
     BEYOND,
     DEEPEST_CALL,
     MOST_DIMS,
     MOST_FORMULAS,
     TOO_LONG,
-    Limits,
     TooLargeError,
+    WalkLimits,
 )
-from onereshape.graphs.facts.order import inner_graphs, ordered, values_of
-from onereshape.graphs.facts.scope import Dims, Scope, Shapes
-from onereshape.graphs.facts.undrawn import declared
 from onereshape.graphs.facts.wellformed import is_wellformed
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.registry import RECORDS
-from onereshape.formats.ir_as_onnx.drawing import DOMAIN
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.condition import Condition
 from onereshape.rule.sizes import Formula, Size, symbol
 
 _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
@@ -70,7 +70,7 @@ class Walk:
     def __init__(self, model: ir.Model, prefix: str) -> None:
         self.model = model
         self._functions = model.functions
-        self.limits = Limits(len(model.graph))
+        self.limits = WalkLimits(len(model.graph))
         self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
         """What must hold for what is said of a node to be so."""
         self.errors: dict[ir.Node, ReshapeError] = {}
@@ -91,7 +91,7 @@ class Walk:
         self.fixed = model.ir_version < DEFAULTS
         self._merged: dict[ir.Value, Dims | None] = {}
         self._kinds: dict[ir.Value, ir.DataType | None] = {}
-        self._held: dict[ir.Value, Array | None] = {}
+        self._held: dict[ir.Value, ElementArray | None] = {}
         self._lost: set[ir.Function] = set()
         """Functions with a call that is not followed."""
 
@@ -117,7 +117,7 @@ class Walk:
         """Whether nobody can give an initializer another value."""
         return value.is_initializer() and (self.fixed or not value.is_graph_input())
 
-    def constant(self, tensor: Any) -> Array | None:
+    def constant(self, tensor: Any) -> ElementArray | None:
         """The elements of a constant, as far as they are followed."""
         found = constant_array(tensor)
         return found if found is None or self.limits.elements(found.size) else None
@@ -232,7 +232,7 @@ class Walk:
         for kind in kinds:
             if kind is not None and kind not in _FOLLOWED:
                 return
-        inputs: list[Array | None] = []
+        inputs: list[ElementArray | None] = []
         for value in node.inputs if record.from_dims is None else ():
             held = None if value is None else scope.held(value)
             if held is None and value is not None:
@@ -240,7 +240,7 @@ class Walk:
             inputs.append(held)
         holding = Holding(node, inputs, scope.dims_of, scope.opset, scope.attribute, plain=self.plain)
         try:
-            found: Sequence[Array | None] = record.elements(holding)
+            found: Sequence[ElementArray | None] = record.elements(holding)
         except TooLargeError as error:
             self.limits.unread.setdefault(node, str(error))
             return
@@ -254,7 +254,7 @@ class Walk:
                 scope.elements[value] = self._kept(node, array, kind)
                 scope.dims[value] = array.shape
 
-    def _kept(self, node: ir.Node, array: Array, kind: ir.DataType | None) -> Array:
+    def _kept(self, node: ir.Node, array: ElementArray, kind: ir.DataType | None) -> ElementArray:
         kept = fitting(array, kind)
         if kept is not array and any(
             isinstance(each, int) and now is None for each, now in zip(array.flat, kept.flat, strict=True)
@@ -263,7 +263,7 @@ class Walk:
         self.require(node, *unwrapped(kept, kind))
         return kept
 
-    def _follows(self, node: ir.Node, array: Array) -> bool:
+    def _follows(self, node: ir.Node, array: ElementArray) -> bool:
         """Whether the elements are few enough to go on with."""
         formulas = 0
         for each in array.flat:
@@ -374,7 +374,7 @@ def _hand_over(one: Scope, value: ir.Value, other: Scope, to: ir.Value) -> None:
         other.elements[to] = held
 
 
-def _same(one: Array | None, other: Array | None) -> Array | None:
+def _same(one: ElementArray | None, other: ElementArray | None) -> ElementArray | None:
     if one is None or other is None or one.shape != other.shape:
         return None
     pairs = zip(one.flat, other.flat, strict=True)

@@ -44,7 +44,7 @@ class TooLargeError(ValueError):
     """Something is not followed, since it is too much."""
 
 
-class Limits:
+class WalkLimits:
     """What one walk has used up, and what it gave up on."""
 
     def __init__(self, visits: int) -> None:

@@ -15,13 +15,13 @@ import numpy as np
 import onnx
 
 from onereshape.graphs.registry import record_named
+from onereshape.ground.numpy_types import Array
 
 OLDEST, NEWEST = 7, 25
 """The opsets between which the operators are held against onnxruntime."""
 TYPES = frozenset({"float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint32", "uint64", "bool"})
 """The types in which they are."""
 
-Array = np.ndarray[Any, Any]
 
 _BROKEN = (ValueError, IndexError, ArithmeticError)
 """How NumPy says that a node breaks the rules of its operator."""

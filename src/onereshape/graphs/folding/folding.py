@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
+from onereshape.graphs.constants import constant_tensor
 from onereshape.graphs.folding.folded_operators import Unfolded, Use, folded
 from onereshape.graphs.folding.folded_work import work
-from onereshape.graphs.constants import constant_tensor
 from onereshape.graphs.registry import record_of
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Size
 
 MOST_ELEMENTS = 1 << 24
 """Of an array that is folded; nothing that is tiled over a batch is larger."""
@@ -21,14 +21,13 @@ MOST_TOGETHER = 1 << 26
 """Elements of all arrays that one search folds."""
 _MOST_NODES = 2_000
 
-Array = np.ndarray[Any, Any]
-Dims = Callable[[ir.Value], Sequence[Size | None] | None]
+DimsOf = Callable[[ir.Value], Sequence[Size | None] | None]
 
 
 class Folding:
     """Arrays by value, each found once."""
 
-    def __init__(self, dims: Dims, opset: int, *, fixed: bool = False) -> None:
+    def __init__(self, dims: DimsOf, opset: int, *, fixed: bool = False) -> None:
         self._dims = dims
         self._opset = opset
         self._fixed = fixed

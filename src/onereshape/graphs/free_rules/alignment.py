@@ -70,18 +70,18 @@ def readings(
         yield Alignment(tuple(axes[place] for place in range(len(output))), tuple(conditions), alone)
 
 
-class _Part(NamedTuple):
+class _DimPart(NamedTuple):
     factors: list[_Factor]
     places: list[int]
     """The output dims of the part."""
 
 
-class _Way(NamedTuple):
+class _Splitting(NamedTuple):
     axes: dict[int, Axis]
     conditions: list[tuple[Size, Size]]
 
 
-def _cuts(factors: Sequence[_Factor], output: Sequence[Size]) -> Iterator[_Part]:
+def _cuts(factors: Sequence[_Factor], output: Sequence[Size]) -> Iterator[_DimPart]:
     """The parts between two places with as many elements before; sizes of 1 at such a place are a part of their own."""
     ours = _prefixes([factor.then for factor in factors])
     theirs = _prefixes(output)
@@ -90,10 +90,10 @@ def _cuts(factors: Sequence[_Factor], output: Sequence[Size]) -> Iterator[_Part]
         first, last = ours.index(here), _last(ours, here)
         start, end = theirs.index(here), _last(theirs, here)
         if last > first or end > start:
-            yield _Part(list(factors[first:last]), list(range(start, end)))
+            yield _DimPart(list(factors[first:last]), list(range(start, end)))
         if number + 1 < len(common):
             there = common[number + 1]
-            yield _Part(list(factors[last : ours.index(there)]), list(range(end, theirs.index(there))))
+            yield _DimPart(list(factors[last : ours.index(there)]), list(range(end, theirs.index(there))))
 
 
 def _prefixes(sizes: Sequence[Size]) -> list[Size]:
@@ -107,14 +107,16 @@ def _last(sizes: Sequence[Size], size: Size) -> int:
     return len(sizes) - 1 - sizes[::-1].index(size)
 
 
-def _ways(part: _Part, output: Sequence[Size], then: Callable[[Size], Size], inferred: int | None) -> list[_Way]:
+def _ways(
+    part: _DimPart, output: Sequence[Size], then: Callable[[Size], Size], inferred: int | None
+) -> list[_Splitting]:
     """The ways to read one part."""
     moving = [place for place, factor in enumerate(part.factors) if factor.moves]
     literal: dict[int, Axis] = {place: (output[place],) for place in part.places}
     if not moving:
-        return [_Way(literal, [])]
+        return [_Splitting(literal, [])]
     if len(part.places) == 1:
-        return [_Way({part.places[0]: axis_of(*(factor.now for factor in part.factors))}, [])]
+        return [_Splitting({part.places[0]: axis_of(*(factor.now for factor in part.factors))}, [])]
     if all(factor.then == 1 for factor in part.factors):
         return _ones(part, literal, moving)
     if (whole := _whole(part, output, literal, moving)) is not None:
@@ -127,18 +129,20 @@ def _ways(part: _Part, output: Sequence[Size], then: Callable[[Size], Size], inf
     return found
 
 
-def _ones(part: _Part, literal: dict[int, Axis], moving: Sequence[int]) -> list[_Way]:
+def _ones(part: _DimPart, literal: dict[int, Axis], moving: Sequence[int]) -> list[_Splitting]:
     """Sizes of 1 in the original, of which some move: in order if there are as many places, else at any of them."""
     if len(part.factors) == len(part.places):
         pairs = zip(part.places, part.factors, strict=True)
-        return [_Way({place: (factor.now,) for place, factor in pairs}, [])]
+        return [_Splitting({place: (factor.now,) for place, factor in pairs}, [])]
     if len(moving) != 1 or not part.places:
         return []
     (mover,) = moving
-    return [_Way({**literal, place: (part.factors[mover].now,)}, []) for place in part.places]
+    return [_Splitting({**literal, place: (part.factors[mover].now,)}, []) for place in part.places]
 
 
-def _whole(part: _Part, output: Sequence[Size], literal: dict[int, Axis], moving: Sequence[int]) -> _Way | None:
+def _whole(
+    part: _DimPart, output: Sequence[Size], literal: dict[int, Axis], moving: Sequence[int]
+) -> _Splitting | None:
     """All that moves, from the first to the last such factor, within one output dim: there is only one that can."""
     first, last = moving[0], moving[-1]
     before = product(factor.then for factor in part.factors[:first])
@@ -149,23 +153,23 @@ def _whole(part: _Part, output: Sequence[Size], literal: dict[int, Axis], moving
         outer = exact(before, prefix, whole)
         inner = None if outer is None else exact(output[place], outer * product(each.then for each in run), whole)
         if outer is not None and inner is not None:
-            return _Way({**literal, place: axis_of(outer, *(factor.now for factor in run), inner)}, [])
+            return _Splitting({**literal, place: axis_of(outer, *(factor.now for factor in run), inner)}, [])
         prefix = prefix * output[place]
     return None
 
 
-def _exchanged(part: _Part, output: Sequence[Size]) -> list[_Way]:
+def _exchanged(part: _DimPart, output: Sequence[Size]) -> list[_Splitting]:
     """The same sizes in another order: a matrix that is read with its rows as long as its columns were."""
     sizes = [factor.then for factor in part.factors]
     wanted = [output[place] for place in part.places]
     if len(set(sizes)) != len(sizes) or set(sizes) != set(wanted):
         return []
-    return [_Way({place: (part.factors[sizes.index(output[place])].now,) for place in part.places}, [])]
+    return [_Splitting({place: (part.factors[sizes.index(output[place])].now,) for place in part.places}, [])]
 
 
 def _split(
-    part: _Part, output: Sequence[Size], literal: dict[int, Axis], place: int, then: Callable[[Size], Size]
-) -> _Way | None:
+    part: _DimPart, output: Sequence[Size], literal: dict[int, Axis], place: int, then: Callable[[Size], Size]
+) -> _Splitting | None:
     """One output dim takes what the others, as they are written, leave."""
     total = product(factor.now for factor in part.factors)
     others = product(output[other] for other in part.places if other != place)
@@ -178,4 +182,4 @@ def _split(
         conditions = [(quotient * others, total)]
     if then(quotient) != output[place] or not isinstance(quotient, Formula):
         return None
-    return _Way({**literal, place: (quotient,)}, conditions)
+    return _Splitting({**literal, place: (quotient,)}, conditions)

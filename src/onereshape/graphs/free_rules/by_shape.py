@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 import onnx_ir as ir
 
 from onereshape.graphs.facts.asking import Asking, Dims
-from onereshape.graphs.facts.elements import Array
+from onereshape.graphs.facts.elements import ElementArray
 from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Ranked, Refused
 from onereshape.graphs.registry import record_of
@@ -25,14 +25,14 @@ def by_shape(view: FreeView) -> Iterator[FreeAnswer]:
     rule: Callable[[Asking], Sequence[Dims | None]] | None = record_of(view.node).shape
     if rule is None:
         raise Refused("it has no rule for its shape")
-    asking = _Freed(view)
+    asking = _FreeAsking(view)
     found = rule(asking)
     yield FreeAnswer(
         tuple(asking.axes_of(index, dims) for index, dims in zip(range(asking.count), found, strict=False))
     )
 
 
-class _Freed(Asking):
+class _FreeAsking(Asking):
     """A node as its shape rule sees it, with the dims and the elements that there are when the symbols are free."""
 
     __slots__ = ("_named", "_view")
@@ -56,7 +56,7 @@ class _Freed(Asking):
     def dims(self, index: int = 0) -> Dims:
         return Ranked(map(self._named_size, self._view.dims(index)))
 
-    def held(self, index: int) -> Array | None:
+    def held(self, index: int) -> ElementArray | None:
         return self._view.state.live(self._view.value(index)) if self.has(index) else None
 
     def kind(self, index: int = 0) -> ir.DataType | None:

@@ -9,10 +9,10 @@ import onnx_ir as ir
 
 from onereshape.graphs.edit import Change
 from onereshape.graphs.free_rules.alignment import size_of
-from onereshape.rule.sizes import Size
-from onereshape.graphs.free_rules.state import Axes, Limit, Make, FreeState, shown, sizes
+from onereshape.graphs.free_rules.state import Axes, FreeState, Limit, Make, shown, sizes
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused
+from onereshape.rule.sizes import Size
 
 Wanted = Mapping[int, Size]
 """Axis -> the size that it must have."""

@@ -14,15 +14,15 @@ import onnx_ir as ir
 
 from onereshape.graphs.edit import Change, Edit, origin_of
 from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.rule.sizes import Size
 from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs, Wanted
 from onereshape.graphs.free_rules.patterns import Pattern, pattern_of
 from onereshape.graphs.free_rules.spans import Spans, added_span, span_of
 from onereshape.graphs.free_rules.state import Axes, FreeState, Limit, shown, sizes
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.registry import record_of
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 
 _DEEPEST = 40
 

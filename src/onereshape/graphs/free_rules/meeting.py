@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.rule.sizes import Size
-from onereshape.graphs.free_rules.growth import grown_input
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
-from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.edit import Edit
+from onereshape.graphs.free_rules.alignment import Axis, size_of
+from onereshape.graphs.free_rules.growth import grown_input
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
+from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused
+from onereshape.rule.sizes import Size
 
 ONE: Axis = (1,)
 

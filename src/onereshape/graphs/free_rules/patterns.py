@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
 from onereshape.graphs.rewrite import Rewriter
-
-Array = np.ndarray[Any, Any]
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Size
 
 _FEWEST = 3
 """Entries from which a pattern can be read."""

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Formula, Size
 from onereshape.graphs.free_rules.state import FreeState
 from onereshape.graphs.registry import record_of
+from onereshape.rule.sizes import Formula, Size
 
 _DEEPEST = 24
 

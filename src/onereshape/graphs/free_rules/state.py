@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.graphs.free_rules.alignment import Axis, size_of
 from onereshape.graphs.edit import Edit
-from onereshape.graphs.folding.folding import Folding
-from onereshape.rule.sizes import Formula, Size, depends, symbol
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.facts.elements import Array, array_of
+from onereshape.graphs.facts.elements import ElementArray, array_of
 from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.folding.folding import Folding
+from onereshape.graphs.free_rules.alignment import Axis, size_of
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Formula, Size, depends, symbol
 
 Axes = tuple[Axis | None, ...]
 """The dims of a tensor; None for one that is not known."""
@@ -78,7 +78,7 @@ class FreeState:
     """The symbols that an input of the model has as a dim, so that they can be computed."""
     tensors: MutableMapping[ir.Value, Axes | None] = field(default_factory=dict)
     """The dims of values that depend on the symbols."""
-    contents: MutableMapping[ir.Value, Array | None] = field(default_factory=dict)
+    contents: MutableMapping[ir.Value, ElementArray | None] = field(default_factory=dict)
     """The elements of values that depend on the symbols; None where they are not known."""
     rules: Rules = _NO_RULES
     planned: dict[tuple[ir.Node, int | None], Edit] = field(default_factory=dict)
@@ -111,13 +111,13 @@ class FreeState:
         then = self.original(value)
         return None if then is None else tuple((size,) for size in then)
 
-    def live(self, value: ir.Value) -> Array | None:
+    def live(self, value: ir.Value) -> ElementArray | None:
         """The integers that the graph, as it is written, computes when the symbols are free."""
         if value in self.contents:
             return self.contents[value]
         return self.integers(value)
 
-    def integers(self, value: ir.Value) -> Array | None:
+    def integers(self, value: ir.Value) -> ElementArray | None:
         """The integers that the original computes."""
         found = self.facts.held(value)
         if found is not None:

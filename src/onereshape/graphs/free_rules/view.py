@@ -14,10 +14,10 @@ import onnx_ir as ir
 
 from onereshape.graphs.edit import Change, Edit, origin_of
 from onereshape.graphs.free_rules.alignment import Axis
-from onereshape.rule.sizes import Formula, Size
-from onereshape.graphs.free_rules.state import Axes, Make, FreeState, shown
-from onereshape.graphs.rewrite import Rewriter
+from onereshape.graphs.free_rules.state import Axes, FreeState, Make, shown
 from onereshape.graphs.node_view import NodeView, Ranked, Refused
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Formula, Size
 
 
 class FreeView(NodeView):

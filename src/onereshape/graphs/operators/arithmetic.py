@@ -11,7 +11,6 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.counting import all_from_zero
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use, reference
 from onereshape.graphs.batch_rules.view import BatchState
 from onereshape.graphs.facts.answers import same
 from onereshape.graphs.facts.elements import (
@@ -27,10 +26,12 @@ from onereshape.graphs.facts.elements import (
     is_number,
 )
 from onereshape.graphs.facts.kinds import by_attribute
+from onereshape.graphs.folding.folded_operators import Unfolded, Use, reference
 from onereshape.graphs.free_rules.spans import Spans, combined, larger, span_within
 from onereshape.graphs.free_rules.state import FreeState
-from onereshape.graphs.operators.pointwise import UNARY, BROADCAST, batch_clip, fold_clip, folded_cast, span_truth
+from onereshape.graphs.operators.pointwise import BROADCAST, UNARY, batch_clip, fold_clip, folded_cast, span_truth
 from onereshape.graphs.takes import EVERY, Stretch, Take
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Formula, Size, bounds, cut, exact, largest, smallest
 
 

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from onereshape.graphs.batch_rules.answers import mixing, only_first, refusing
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use, reference
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown, array_of, few, is_number
+from onereshape.graphs.folding.folded_operators import Unfolded, Use, reference
 from onereshape.graphs.free_rules.by_shape import by_shape
 from onereshape.graphs.free_rules.state import FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.record import Record
+from onereshape.ground.numpy_types import Array
 
 
 def free_at_run_time(view: FreeView) -> Iterator[FreeAnswer]:

@@ -9,18 +9,18 @@ import numpy as np
 
 from onereshape.graphs.batch_rules.aligning import aligning
 from onereshape.graphs.batch_rules.answers import Apart, common_mark, only_first, shared
-from onereshape.graphs.folding.folded_operators import Use
-from onereshape.graphs.folding.folded_work import STEPS_PER_ELEMENT
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Dims, Shapes
+from onereshape.graphs.folding.folded_operators import Use
+from onereshape.graphs.folding.folded_work import STEPS_PER_ELEMENT
 from onereshape.graphs.free_rules.alignment import Axis, size_of
 from onereshape.graphs.free_rules.averages import not_divided
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.meeting import ONE, Meeting, broadcast, summed
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused, paired
 from onereshape.graphs.record import Record
 from onereshape.rule.sizes import Size

@@ -12,7 +12,7 @@ from functools import partial
 import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_graphs import ONNX
-from onereshape.graphs.batch_rules.bodies import Body, carrying, followed, found_inside
+from onereshape.graphs.batch_rules.bodies import BatchBody, carrying, followed, found_inside
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
@@ -62,7 +62,7 @@ def graph_of(view: BatchView, name: str, inputs: int, outputs: int) -> ir.Graph:
     return graph
 
 
-def _agreed(view: BatchView, bodies: Sequence[Body]) -> tuple[list[Mark | None], tuple[Edit, ...]]:
+def _agreed(view: BatchView, bodies: Sequence[BatchBody]) -> tuple[list[Mark | None], tuple[Edit, ...]]:
     """Where the outputs of all branches carry N, and what makes them do so."""
     edits: list[Edit] = [edit for body in bodies for edit in body.edits]
     marks: list[Mark | None] = []

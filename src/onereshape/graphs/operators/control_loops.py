@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.graphs.batch_rules.bodies import Body, carrying, followed, found_inside
+from onereshape.graphs.backtracking import inside
+from onereshape.graphs.batch_rules.bodies import BatchBody, carrying, followed, found_inside
 from onereshape.graphs.batch_rules.marks import Mark, marked
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused, counted
 from onereshape.graphs.operators.control_batch import check_output, graph_of, shown
-from onereshape.graphs.backtracking import inside
 from onereshape.rule.sizes import Size
 
 
@@ -51,7 +51,7 @@ def _stable(
     carried: _Carried,
     given: dict[ir.Value, Mark | None],
     steps: Sequence[_Shared] = (),
-) -> Body:
+) -> BatchBody:
     """The body with the marks that hold in every turn: what one of them makes differ, differs in all.
 
     Of several samples, what begins with the same rows for each may have to be theirs from the start: what a turn makes
@@ -81,7 +81,7 @@ def _settled(
     carried: _Carried,
     given: dict[ir.Value, Mark | None],
     own: dict[ir.Value, Mark | None],
-) -> Body:
+) -> BatchBody:
     """The body, gone round until its marks stay the same."""
     while True:
         body = followed(view, graph, {**given, **own})
@@ -109,7 +109,7 @@ def _repeats(view: BatchView, slot: int, mark: Mark) -> bool:
         return False
 
 
-def _carried_marks(view: BatchView, body: Body, carried: _Carried) -> tuple[list[Mark | None], list[Edit]]:
+def _carried_marks(view: BatchView, body: BatchBody, carried: _Carried) -> tuple[list[Mark | None], list[Edit]]:
     """Where what is carried has N, and what makes it have N there from the start and after each turn."""
     marks = [body.state.marks.get(value) for value in carried.inside]
     edits: list[Edit] = []
@@ -214,7 +214,7 @@ def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
     yield _answer(view, body, marks, edits)
 
 
-def _check_states(body: Body, carried: _Carried) -> None:
+def _check_states(body: BatchBody, carried: _Carried) -> None:
     """Refuses a state that changes its dims: that is no Scan, though engines may let it pass."""
     for value, end in zip(carried.inside, carried.ends, strict=True):
         before, after = body.state.dims(value), body.state.dims(body.graph.outputs[end])
@@ -222,7 +222,7 @@ def _check_states(body: Body, carried: _Carried) -> None:
             raise Refused(f"its state {value.name} has dims {shown(before)} before a step and {shown(after)} after it")
 
 
-def _spread_steps(view: BatchView, body: Body, shared: Sequence[_Shared]) -> Iterator[Edit]:
+def _spread_steps(view: BatchView, body: BatchBody, shared: Sequence[_Shared]) -> Iterator[Edit]:
     """What is stepped through, and had to be that of each sample."""
     for step in shared:
         mark = body.state.marks.get(step.inside)
@@ -253,7 +253,7 @@ def _one_by_one(view: BatchView, graph: ir.Graph, axes: Sequence[int]) -> BatchA
     return _answer(view, body, marks, ())
 
 
-def _answer(view: BatchView, body: Body, marks: Sequence[Mark | None], edits: Sequence[Edit]) -> BatchAnswer:
+def _answer(view: BatchView, body: BatchBody, marks: Sequence[Mark | None], edits: Sequence[Edit]) -> BatchAnswer:
     marks = tuple(marks[: len(view.node.outputs)])
     for index, mark in enumerate(marks):
         check_output(view, index, mark)

@@ -11,15 +11,15 @@ import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.answers import any_place, sized_mark
 from onereshape.graphs.batch_rules.counting import always_from_zero
-from onereshape.graphs.folding.folded_operators import Use
-from onereshape.graphs.folding.folded_work import numbers
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown, array_of, constant_array, few, whole
 from onereshape.graphs.facts.kinds import Attribute, Kind, Kinds
+from onereshape.graphs.folding.folded_operators import Use
+from onereshape.graphs.folding.folded_work import numbers
 from onereshape.graphs.free_rules.by_shape import by_shape
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.spans import Spans
 from onereshape.graphs.free_rules.state import FreeAnswer, shown
 from onereshape.graphs.free_rules.view import FreeView

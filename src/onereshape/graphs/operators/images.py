@@ -11,18 +11,18 @@ import numpy as np
 from onereshape.graphs.batch_rules.answers import common_mark, images, only_first, sized_mark
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import is_number
 from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.rule.sizes import Size, cut, exact
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.growth import grown_input
 from onereshape.graphs.free_rules.meeting import ONE, Meeting
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import NodeView, Refused, counted, paired
 from onereshape.graphs.record import Record
+from onereshape.rule.sizes import Size, cut, exact
 
 _LARGEST_RATIO = 64
 _FLOAT_EXACT = 2**24

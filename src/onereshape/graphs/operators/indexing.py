@@ -8,10 +8,7 @@ from math import prod
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
 from onereshape.graphs.batch_rules.answers import common_mark, each_home, only_first, reshaped_around
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.folding.folded_operators import Array, Use, reference
 from onereshape.graphs.batch_rules.indices import (
     check_counts,
     counted_step,
@@ -24,22 +21,25 @@ from onereshape.graphs.batch_rules.indices import (
     step_of,
 )
 from onereshape.graphs.batch_rules.marks import Mark, homes, marked
-from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.batch_rules.spreading import Shift
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, few, whole
+from onereshape.graphs.folding.folded_operators import Use, reference
 from onereshape.graphs.free_rules.alignment import size_of
-from onereshape.rule.sizes import Formula
 from onereshape.graphs.free_rules.by_shape import by_shape
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.indices import beside, column_of, doubt_of, tuple_length
 from onereshape.graphs.free_rules.meeting import ONE, Meeting
 from onereshape.graphs.free_rules.spans import span_of
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes, Limit
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer, Limit
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Formula, Size
 
 
 def shape_gather(asking: Asking) -> Shapes:

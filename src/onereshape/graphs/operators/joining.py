@@ -9,23 +9,23 @@ import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.aligning import aligning
 from onereshape.graphs.batch_rules.answers import common_mark, only_first
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.batch_rules.marks import Mark, marked, over, times
 from onereshape.graphs.batch_rules.counting import from_zero
+from onereshape.graphs.batch_rules.marks import Mark, marked, over, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchState, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Dims, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, few
 from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.rule.sizes import Size, cut
 from onereshape.graphs.free_rules.grown import Growing, Inputs
 from onereshape.graphs.free_rules.meeting import ONE, Meeting
 from onereshape.graphs.free_rules.spans import combined, larger
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes, shown
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer, shown
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.takes import EVERY
+from onereshape.rule.sizes import Size, cut
 
 
 def shape_concat(asking: Asking) -> Shapes:

@@ -8,27 +8,27 @@ from math import prod
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition, at_least
-from onereshape.rule.sizes import Formula, Size, bounds, is_never_one, product
 from onereshape.graphs.batch_rules.answers import each_home, node_words, only_first
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, homes, marked, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown
+from onereshape.graphs.folding.folded_operators import Unfolded, Use
 from onereshape.graphs.free_rules.alignment import Axis, axis_of, size_of
 from onereshape.graphs.free_rules.by_shape import by_shape
 from onereshape.graphs.free_rules.grown import Growing, Inputs, moved_axes
 from onereshape.graphs.free_rules.meeting import ONE, same_dims
 from onereshape.graphs.free_rules.state import FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import NodeView, Refused, counted
 from onereshape.graphs.operators.pointwise import batch_elementwise, grow_elementwise
 from onereshape.graphs.operators.sequences import batch_identity, shape_same
 from onereshape.graphs.record import Record
-
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.condition import Condition, at_least
+from onereshape.rule.sizes import Formula, Size, bounds, is_never_one, product
 
 _AXES_ARE_INPUTS = 13
 

@@ -8,18 +8,19 @@ from math import prod
 import numpy as np
 
 from onereshape.graphs.batch_rules.answers import along, only_first, shared
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.answers import same_first
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.kinds import Attribute, Kind, Kinds, by_attribute
+from onereshape.graphs.folding.folded_operators import Unfolded, Use
 from onereshape.graphs.free_rules.alignment import size_of
 from onereshape.graphs.free_rules.meeting import ONE, same_dims
 from onereshape.graphs.free_rules.state import FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.record import Record
+from onereshape.ground.numpy_types import Array
 
 
 def _softmax_axes(view: BatchView, rank: int) -> set[int]:

@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
 from onereshape.graphs.batch_rules.answers import only_first
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use, reference
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.asking import Asking, Shapes
+from onereshape.graphs.folding.folded_operators import Unfolded, Use, reference
 from onereshape.graphs.free_rules.alignment import Axis, size_of
 from onereshape.graphs.free_rules.by_shape import by_shape
 from onereshape.graphs.free_rules.state import FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import NodeView, Refused, counted
 from onereshape.graphs.record import Record
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Size
 
-_Sizes = Sequence[Size | None]
+_Amounts = Sequence[Size | None]
 
 
-def _pads(view: NodeView, read: Callable[[int], _Sizes | None]) -> _Sizes | None:
+def _pads(view: NodeView, read: Callable[[int], _Amounts | None]) -> _Amounts | None:
     """How much is put at the front of each axis, and then at the end; `read` says what an input holds."""
     if view.opset >= 11:
         return read(1)

@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size
 from onereshape.graphs.batch_rules.aligning import aligning
 from onereshape.graphs.batch_rules.answers import along, common_mark, only_first, reshaped_around, shared
-from onereshape.graphs.folding.folded_operators import TYPES, Array, Unfolded, Use, reference
-from onereshape.graphs.folding.folded_work import broadcast as broadcast_work
 from onereshape.graphs.batch_rules.marks import Mark, marked, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.answers import broadcast, same, same_first
 from onereshape.graphs.facts.kinds import by_attribute
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs, same_axes
+from onereshape.graphs.folding.folded_operators import TYPES, Unfolded, Use, reference
+from onereshape.graphs.folding.folded_work import broadcast as broadcast_work
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs, same_axes
 from onereshape.graphs.free_rules.meeting import Meeting, broadcast as meet_all, same_dims
 from onereshape.graphs.free_rules.spans import Spans
 from onereshape.graphs.free_rules.state import FreeAnswer, sizes
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Size
 
 
 @aligning

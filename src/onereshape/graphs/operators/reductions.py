@@ -11,26 +11,26 @@ import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.answers import along, common_mark, only_first
 from onereshape.graphs.batch_rules.counting import always_from_zero
-from onereshape.graphs.folding.folded_operators import Unfolded, Use, reference
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.answers import same_first
 from onereshape.graphs.facts.asking import Asking, Dims, Shapes
-from onereshape.graphs.facts.elements import Array, Elements, Holding, Unknown, array_of
+from onereshape.graphs.facts.elements import ElementArray, Elements, Holding, Unknown, array_of
+from onereshape.graphs.folding.folded_operators import Unfolded, Use, reference
 from onereshape.graphs.free_rules.alignment import size_of
 from onereshape.graphs.free_rules.averages import not_divided, single, users_of
-from onereshape.rule.sizes import Size
 from onereshape.graphs.free_rules.grown import same_axes
 from onereshape.graphs.free_rules.meeting import ONE, same_dims
 from onereshape.graphs.free_rules.spans import Spans, span_within
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.node_view import NodeView, Refused
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 
-_Dim = TypeVar("_Dim")
+_T = TypeVar("_T")
 _SUMS = frozenset({"ReduceSum", "ReduceSumSquare", "ReduceL1"})
 
 
@@ -40,7 +40,7 @@ def _reduced_axes(view: NodeView, rank: int) -> list[int]:
     return axes or ([] if view.attribute("noop_with_empty_axes", 0) else list(range(rank)))
 
 
-def _without(dims: Sequence[_Dim], gone: Collection[int], one: _Dim, *, keep: bool) -> tuple[_Dim, ...]:
+def _without(dims: Sequence[_T], gone: Collection[int], one: _T, *, keep: bool) -> tuple[_T, ...]:
     """The dims without those that are gone, or with one entry there."""
     if keep:
         return tuple(one if axis in gone else own for axis, own in enumerate(dims))
@@ -89,7 +89,7 @@ def held_reduction(function: Callable[[Any, Any], Any], start: int) -> Callable[
     return rule
 
 
-def _total(function: Callable[[Any, Any], Any], total: Any, row: Array) -> Any:
+def _total(function: Callable[[Any, Any], Any], total: Any, row: ElementArray) -> Any:
     for each in row.tolist():
         if each is None:
             return None
@@ -253,11 +253,11 @@ def batch_loss(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((home, wide)[: len(view.node.outputs)], tuple(edits))
 
 
-def fold_same_type(use: Use) -> list[Array]:
+def fold_same_type(use: Use) -> list[ElementArray]:
     return [array.astype(use.given(0).dtype) for array in reference(use)]
 
 
-def fold_of_some(use: Use) -> list[Array]:
+def fold_of_some(use: Use) -> list[ElementArray]:
     """A mean of nothing is open."""
     if not use.given(0).size:
         raise Unfolded

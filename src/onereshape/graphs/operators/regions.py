@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from onereshape.graphs.batch_rules.answers import common_mark, refusing
 from onereshape.graphs.batch_rules.indices import entries_of, offset, own
 from onereshape.graphs.batch_rules.marks import Mark, over
-from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.batch_rules.spreading import Shift
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.node_view import Refused

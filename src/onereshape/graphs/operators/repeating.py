@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.rule.sizes import Size
 from onereshape.graphs.batch_rules.answers import any_place, only_first, reshaped_around, sized_mark
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.folding.folded_operators import Use
-from onereshape.graphs.folding.folded_work import numbers
 from onereshape.graphs.batch_rules.marks import Mark, marked, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown, few, whole
+from onereshape.graphs.folding.folded_operators import Use
+from onereshape.graphs.folding.folded_work import numbers
 from onereshape.graphs.free_rules.alignment import Axis, axis_of, size_of
 from onereshape.graphs.free_rules.grown import Growing, Inputs
 from onereshape.graphs.free_rules.growth import grown_input
 from onereshape.graphs.free_rules.meeting import ONE
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused, counted, paired
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 
 
 def shape_expand(asking: Asking) -> Shapes:

@@ -6,22 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import ReshapeError
-from onereshape.rule.semantics import resolve
-from onereshape.rule.sizes import Size
 from onereshape.graphs.batch_rules.answers import each_home
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use
-from onereshape.graphs.rewrite import Rewriter, Entry
 from onereshape.graphs.batch_rules.marks import Mark, homes, marked, times
 from onereshape.graphs.batch_rules.turned import turned
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown
 from onereshape.graphs.facts.reshaping import shape_reshape
+from onereshape.graphs.folding.folded_operators import Unfolded, Use
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.operators.reshape_free import free_reshape, grow_reshape
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Entry, Rewriter
 from onereshape.graphs.words import meant
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.semantics import resolve
+from onereshape.rule.sizes import Size
 
 
 def held_reshape(holding: Holding) -> Elements:

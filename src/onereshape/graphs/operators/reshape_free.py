@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.free_rules.alignment import Axis, readings, size_of
-from onereshape.rule.sizes import Size, exact, product
 from onereshape.graphs.free_rules.grown import Growing, Inputs
 from onereshape.graphs.free_rules.state import FreeAnswer, shown, sizes
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import Refused
+from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.words import meant
+from onereshape.rule.sizes import Size, exact, product
 
 
 def free_reshape(view: FreeView) -> Iterator[FreeAnswer]:

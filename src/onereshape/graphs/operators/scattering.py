@@ -10,15 +10,15 @@ from onereshape.graphs.batch_rules.answers import common_mark, each_home
 from onereshape.graphs.batch_rules.indices import check_counts, free_homes, no_axis, offset, own, step_of
 from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.batch_rules.masks import Put
-from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.batch_rules.spreading import Shift
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.answers import same_first
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown, whole
 from onereshape.graphs.free_rules.alignment import size_of
 from onereshape.graphs.free_rules.grown import Growing, Inputs
 from onereshape.graphs.free_rules.indices import beside, column_of, doubt_of, tuple_length
 from onereshape.graphs.free_rules.meeting import Meeting
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused, counted
 from onereshape.graphs.operators.indexing import batch_gather_elements

@@ -9,8 +9,8 @@ import onnx_ir as ir
 
 from onereshape.graphs.batch_rules.answers import common_mark, only_first
 from onereshape.graphs.batch_rules.marks import Mark, times
-from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.batch_rules.spreading import spread
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.kinds import Attribute, Kind, Kinds

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onereshape.graphs.batch_rules.counting import always_from_zero
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
 from onereshape.graphs.facts.asking import Asking, Shapes
-from onereshape.graphs.facts.elements import Array, Elements, Holding, array_of, few
+from onereshape.graphs.facts.elements import ElementArray, Elements, Holding, array_of, few
 from onereshape.graphs.free_rules.by_shape import by_shape
 from onereshape.graphs.record import Record
 from onereshape.rule.sizes import product
@@ -47,13 +47,13 @@ def batch_sizes(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer(())
 
 
-def dims_shape(node: ir.Node, dims: Sequence[int]) -> Array:
+def dims_shape(node: ir.Node, dims: Sequence[int]) -> ElementArray:
     """The dims."""
     start, end = (node.attributes.get(name) for name in ("start", "end"))
     return np.array(dims[None if start is None else start.value : None if end is None else end.value], np.int64)
 
 
-def dims_size(_: ir.Node, dims: Sequence[int]) -> Array:
+def dims_size(_: ir.Node, dims: Sequence[int]) -> ElementArray:
     """Their product."""
     return np.array(np.prod(dims, dtype=object), np.int64)
 

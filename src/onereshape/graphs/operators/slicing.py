@@ -8,22 +8,23 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Formula, Size, cut, is_size, largest, smallest
 from onereshape.graphs.batch_rules.answers import only_first
-from onereshape.graphs.folding.folded_operators import Array, Unfolded, Use
-from onereshape.graphs.rewrite import LAST, Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, times
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Shapes
 from onereshape.graphs.facts.elements import Elements, Holding, Unknown
+from onereshape.graphs.folding.folded_operators import Unfolded, Use
 from onereshape.graphs.free_rules.alignment import Axis, size_of
-from onereshape.graphs.free_rules.grown import Grown, Growing, Inputs
+from onereshape.graphs.free_rules.grown import Growing, Grown, Inputs
 from onereshape.graphs.free_rules.state import FreeAnswer, Limit
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import NodeView, Refused, counted, paired
 from onereshape.graphs.operators.filling import steps_on
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import LAST, Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.sizes import Formula, Size, cut, is_size, largest, smallest
 
 _BOUNDS = ("starts", "ends", "axes", "steps")
 Read = Callable[[int], Sequence[Size | None] | None]
@@ -213,7 +214,7 @@ def _takes_all(start: Size | None, end: Size | None, step: Size | None, here: Si
     return step > 0 and list(range(here)[start:end:step]) == list(range(here))
 
 
-class _Cut(NamedTuple):
+class _SliceReading(NamedTuple):
     """One way to read the bounds of a slice along one axis."""
 
     size: Axis | None
@@ -245,7 +246,7 @@ def free_slice(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def _new_bounds(
-    view: FreeView, chosen: Sequence[_Cut], starts: Sequence[Size | None], ends: Sequence[Size | None]
+    view: FreeView, chosen: Sequence[_SliceReading], starts: Sequence[Size | None], ends: Sequence[Size | None]
 ) -> tuple[Edit, ...]:
     edits = []
     for name, index, before, new in (
@@ -267,11 +268,11 @@ def _new_bounds(
     return tuple(edits)
 
 
-def _cuts(view: FreeView, own: Axis | None, axis: int, bounds: Sequence[Size | None]) -> list[_Cut]:
+def _cuts(view: FreeView, own: Axis | None, axis: int, bounds: Sequence[Size | None]) -> list[_SliceReading]:
     """The ways to read the bounds along one axis."""
     start, end, step = bounds
     if own is None or start is None or end is None or not isinstance(step, int):
-        return [_Cut(None)]
+        return [_SliceReading(None)]
     whole = size_of(own)
     if not view.move(whole):
         return [_fixed(view, whole, axis, (start, end, step))]
@@ -284,49 +285,49 @@ def _cuts(view: FreeView, own: Axis | None, axis: int, bounds: Sequence[Size | N
     for first, last in combinations(_places(view, start, whole, then), _places(view, end, whole, then)):
         size = cut(last.place - first.place + (step - 1), step)
         if not isinstance(size, int) or size > 0:
-            found.append(_Cut(own if size == whole else (size,), whole, first.word, last.word))
+            found.append(_SliceReading(own if size == whole else (size,), whole, first.word, last.word))
     return found
 
 
-class _Place(NamedTuple):
+class _BoundWord(NamedTuple):
     """What a bound can mean, and the word to write for it, None to keep what is there."""
 
     place: Size
     word: Size | None = None
 
 
-def _places(view: FreeView, bound: Size, whole: Size, then: int) -> list[_Place]:
+def _places(view: FreeView, bound: Size, whole: Size, then: int) -> list[_BoundWord]:
     """What a bound can mean: a number near the old end may have been counted from it, or be the half of it."""
     if not isinstance(bound, int) or 0 <= 2 * bound < then:
-        return [_Place(bound)]
+        return [_BoundWord(bound)]
     if bound < 0:
-        return [_Place(whole + bound if bound + then > 0 else 0)]
+        return [_BoundWord(whole + bound if bound + then > 0 else 0)]
     if bound >= then:
-        return [_Place(whole, None if bound >= _ALL else LAST)]
+        return [_BoundWord(whole, None if bound >= _ALL else LAST)]
     if (seam := view.state.seams(whole).get(bound)) is not None:
-        return [_Place(seam, None if isinstance(seam, int) else seam)]
+        return [_BoundWord(seam, None if isinstance(seam, int) else seam)]
     half = cut(whole, 2)
-    halves = [_Place(half, half)] if 2 * bound == then and view.computes([half]) else []
-    return [_Place(bound), _Place(whole - (then - bound), bound - then), *halves]
+    halves = [_BoundWord(half, half)] if 2 * bound == then and view.computes([half]) else []
+    return [_BoundWord(bound), _BoundWord(whole - (then - bound), bound - then), *halves]
 
 
-def _fixed(view: FreeView, whole: Size, axis: int, bounds: tuple[Size, Size, int]) -> _Cut:
+def _fixed(view: FreeView, whole: Size, axis: int, bounds: tuple[Size, Size, int]) -> _SliceReading:
     """A part of a fixed axis, which may be as long as a free size."""
     start, end, step = bounds
     if not view.move(start) and not view.move(end):
         size = view.output()[axis]
-        return _Cut(None if size is None else (size,))
+        return _SliceReading(None if size is None else (size,))
     if not isinstance(whole, int) or step != 1 or (isinstance(end, int) and end < 0):
-        return _Cut(None)
+        return _SliceReading(None)
     stop: Size = whole if isinstance(end, int) and end >= whole else end
     view.state.limit(stop, whole, f"{view.value(0).name} has {whole} entries along axis {axis}")
-    return _Cut((stop - start,))
+    return _SliceReading((stop - start,))
 
 
-def _backwards(own: Axis, start: Size, end: Size, step: int, axis: int) -> _Cut:
+def _backwards(own: Axis, start: Size, end: Size, step: int, axis: int) -> _SliceReading:
     """All of an axis, from the last entry to the first."""
     if step == -1 and start == -1 and isinstance(end, int) and end < -_ALL:
-        return _Cut(own)
+        return _SliceReading(own)
     raise Refused(f"it goes backwards along axis {axis}, which is {size_of(own)}, from {start} to {end}")
 
 

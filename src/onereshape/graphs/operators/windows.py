@@ -13,20 +13,20 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.sizes import Size, ceiling, cut, exact, product, smallest
 from onereshape.graphs.batch_rules.answers import common_mark, images, node_words, only_first, refusing
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, marked
 from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.edit import Edit
 from onereshape.graphs.facts.asking import Asking, Dims, Shapes
 from onereshape.graphs.free_rules.alignment import Axis, size_of
 from onereshape.graphs.free_rules.by_shape import by_shape
 from onereshape.graphs.free_rules.meeting import summed
 from onereshape.graphs.free_rules.state import FreeAnswer, shown
 from onereshape.graphs.free_rules.view import FreeView
-from onereshape.graphs.edit import Edit
 from onereshape.graphs.node_view import NodeView, Refused, paired
 from onereshape.graphs.record import Record
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size, ceiling, cut, exact, product, smallest
 
 _WIDE = 4
 """A window from which on it is likely to mean all there is; smaller ones are common."""

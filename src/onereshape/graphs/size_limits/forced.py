@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from onereshape.rule.dims import Dim, show
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.graphs.facts.facts import Facts
-from onereshape.graphs.size_limits.free_names import Places, names_of
 from onereshape.graphs.likely_batch import is_batch, is_length
+from onereshape.graphs.size_limits.free_names import Places, names_of
+from onereshape.rule.dims import Dim, show
 from onereshape.rule.sizes import Formula, Size, product
 
 
-class Held(NamedTuple):
+class FixedDims(NamedTuple):
     """Dims of inputs that a Reshape does not leave free."""
 
     names: tuple[str, ...]
@@ -23,7 +23,7 @@ class Held(NamedTuple):
     message: str
 
 
-def forced(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
+def forced(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[FixedDims]:
     """Symbols of inputs that must have one size for the Reshape to succeed, and the sentence that says so."""
     for condition in facts.conditions.get(node.node, ()):
         names, found = names_of(condition, symbols), condition.forces
@@ -31,10 +31,10 @@ def forced(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
             product, size = found
             slot = _slot(node, facts, str(product), size)
             message = f"{product} is forced to {size} by {node.name}: {slot}"
-            yield Held(names, size == len(names) == 1, message)
+            yield FixedDims(names, size == len(names) == 1, message)
 
 
-def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
+def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[FixedDims]:
     """A batch in axis 0 of data that the -1 takes although a 1 stands where it would go, and the sentence."""
     data, target = _sizes(node, facts), _target(node, facts)
     first = data[0] if data else None
@@ -49,7 +49,7 @@ def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]
     if isinstance(taken, Formula) and name in taken.symbols:
         kept = f"target[{slot}] = -1 becomes {taken}, while target[0] = 1"
         message = f"{first} is swallowed by {node.name}: {kept} stands where {first} should be"
-        yield Held((name,), len(taken.symbols) == 1, message)
+        yield FixedDims((name,), len(taken.symbols) == 1, message)
 
 
 def may_be_batch(name: str, symbols: Places) -> bool:

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Condition
-from onereshape.rule.dims import Product
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.graphs.facts.facts import Facts
-from onereshape.graphs.size_limits.severity import Severity
+from onereshape.graphs.shapes import facts_of
 from onereshape.graphs.size_limits.forced import forced, may_be_batch
 from onereshape.graphs.size_limits.free_names import Places, names_of, places_as_names, symbol_places
-from onereshape.graphs.size_limits.trials import Question, Sizes, Trial, Tried, tried
-from onereshape.graphs.shapes import facts_of
+from onereshape.graphs.size_limits.severity import Severity
+from onereshape.graphs.size_limits.trials import ReshapeQuestion, SizeTrial, Tried, TriedSizes, tried
+from onereshape.rule.condition import Condition
+from onereshape.rule.dims import Product
 from onereshape.rule.sizes import Formula
 
 _KINDS = frozenset({"equal", "divisible", "most", "least", "among"})
@@ -32,7 +32,7 @@ _PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 
 
-class Limit(NamedTuple):
+class LimitedReshape(NamedTuple):
     """A Reshape that not every declared size suits."""
 
     node: ReshapeNode
@@ -48,11 +48,11 @@ class Limit(NamedTuple):
         return f"{self.node.name} runs only where {self.said}"
 
 
-def limited(model: Model, facts: Facts, symbols: Places) -> Iterator[Limit]:
+def limited(model: Model, facts: Facts, symbols: Places) -> Iterator[LimitedReshape]:
     """The Reshapes with conditions that sizes of the inputs break although the rest of the model takes them."""
     walks = _Walks(model.ir, facts, symbols)
-    told: dict[Question, Limit | None] = {}
-    before: list[Question] = []
+    told: dict[ReshapeQuestion, LimitedReshape | None] = {}
+    before: list[ReshapeQuestion] = []
     numbers: list[int] = []
     for node in model.reshapes:
         conditions = [each for each in facts.conditions.get(node.node, ()) if _limits(each)]
@@ -99,7 +99,7 @@ def _is_forced(conditions: list[Condition], symbols: Places) -> bool:
     return any(each.forces is not None and names_of(each, symbols) is not None for each in conditions)
 
 
-def _question(node: ReshapeNode, facts: Facts) -> Question | None:
+def _question(node: ReshapeNode, facts: Facts) -> ReshapeQuestion | None:
     """The Reshape, where all of it is known."""
     inputs = node.node.inputs
     data = facts.dims_of(inputs[0]) if inputs and inputs[0] is not None else None
@@ -110,17 +110,17 @@ def _question(node: ReshapeNode, facts: Facts) -> Question | None:
         words = node.target if held is None else tuple(held.reshape(-1).tolist())
     if data is None or words is None or not all(isinstance(word, int | Formula) for word in words):
         return None
-    return Question(data, words, not node.attributes.get("allowzero"))  # type: ignore[arg-type]
+    return ReshapeQuestion(data, words, not node.attributes.get("allowzero"))  # type: ignore[arg-type]
 
 
 def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
     node: ReshapeNode,
-    question: Question,
+    question: ReshapeQuestion,
     conditions: list[Condition],
     numbers: tuple[int, ...],
-    before: tuple[Question, ...],
+    before: tuple[ReshapeQuestion, ...],
     walks: _Walks,
-) -> Limit | None:
+) -> LimitedReshape | None:
     """What is wrong with one Reshape, if the model as a whole takes the sizes that show it."""
     said = " and ".join(conditions)
     names = tuple(name for name in walks.ordered(question.names) if _is_in(name, said))
@@ -141,10 +141,10 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
     if mixes is not None and severity == "error":
         turned = f"it runs and turns {list(mixes.dims)} into {list(mixes.output or ())}"
         said += f"; at {_listed(mixes, walks.ordered(question.names))} {turned}, which mixes what data keeps apart"
-    return Limit(node, severity, names, said)
+    return LimitedReshape(node, severity, names, said)
 
 
-def _severity(found: Tried, mixes: Trial | None, *, fixed: bool, several: bool) -> Severity:
+def _severity(found: Tried, mixes: SizeTrial | None, *, fixed: bool, several: bool) -> Severity:
     """An error where a size is fixed, or samples are mixed in silence; a note where inputs must only agree."""
     if fixed:
         return "error"
@@ -164,7 +164,7 @@ def _is_in(name: str, sentence: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence) is not None
 
 
-def _listed(trial: Trial, names: Iterable[str]) -> str:
+def _listed(trial: SizeTrial, names: Iterable[str]) -> str:
     return ", ".join(f"{name} = {trial.sizes[name]}" for name in names)
 
 
@@ -184,16 +184,16 @@ class _Walks:
         """The most inputs that it takes to give all these names a size."""
         return len({self.symbols[name][0][0] for name in names})
 
-    def fails(self, node: ir.Node, sizes: Sizes) -> bool:
+    def fails(self, node: ir.Node, sizes: TriedSizes) -> bool:
         """Whether this node fails at these sizes, and nothing that is no Reshape: those are judged by themselves."""
         failing = self._failing(sizes)
         return failing is not None and node in failing and all(each.op_type == "Reshape" for each in failing)
 
-    def runs(self, sizes: Sizes) -> bool:
+    def runs(self, sizes: TriedSizes) -> bool:
         """Whether nothing fails at these sizes, as far as shapes tell."""
         return self._failing(sizes) == frozenset()
 
-    def _failing(self, sizes: Sizes) -> frozenset[ir.Node] | None:
+    def _failing(self, sizes: TriedSizes) -> frozenset[ir.Node] | None:
         """The nodes that fail; None where that was asked too often, or where something is empty."""
         key = tuple(sizes.items())
         if key not in self._seen:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from onereshape.graphs.facts.reshape_runs import run
 from onereshape.rule.sizes import Formula, Size
 
-Sizes = dict[str, int]
+TriedSizes = dict[str, int]
 
 _BASES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 """Where all names may begin: a convolution or a pool leaves nothing of a smaller picture."""
@@ -30,7 +30,7 @@ _IN_A_ROW = 48
 """Sizes of one name, one after the other, of which an equation of its own satisfies one at most."""
 
 
-class Question(NamedTuple):
+class ReshapeQuestion(NamedTuple):
     """A Reshape as a model has it."""
 
     data: tuple[Size, ...]
@@ -50,10 +50,10 @@ class Question(NamedTuple):
         return frozenset[str]().union(*(size.symbols for size in self.formulas))
 
 
-class Trial(NamedTuple):
+class SizeTrial(NamedTuple):
     """A Reshape at one choice of sizes."""
 
-    sizes: Sizes
+    sizes: TriedSizes
     dims: tuple[int, ...]
     """Of data."""
     output: tuple[int, ...] | None
@@ -63,9 +63,9 @@ class Trial(NamedTuple):
 class Tried(NamedTuple):
     """What was found of a Reshape at the sizes that were tried."""
 
-    fails: tuple[Trial, ...] = ()
+    fails: tuple[SizeTrial, ...] = ()
     """The first at which it fails."""
-    mixes: tuple[Trial, ...] = ()
+    mixes: tuple[SizeTrial, ...] = ()
     """The first at which it runs and mixes; none where it does so at every size at which it runs."""
     pinned: bool = False
     """Whether it runs at one size of its only name at most."""
@@ -75,16 +75,21 @@ class Tried(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def tried(
-    question: Question, names: tuple[str, ...], numbers: tuple[int, ...], before: tuple[Question, ...], *, samples: bool
+    question: ReshapeQuestion,
+    names: tuple[str, ...],
+    numbers: tuple[int, ...],
+    before: tuple[ReshapeQuestion, ...],
+    *,
+    samples: bool,
 ) -> Tried:
     """A Reshape at sizes at which those before it run.
 
     `names` and `numbers` are those of its conditions; `samples`: whether the first name is that of the samples in data,
     so that an output in whose rows several of them meet is a mistake.
     """
-    fails: list[Trial] = []
-    apart: list[Trial] = []
-    mixes: list[Trial] = []
+    fails: list[SizeTrial] = []
+    apart: list[SizeTrial] = []
+    mixes: list[SizeTrial] = []
     starts = _starts(question, [*names, *sorted(question.names.difference(names))])
     for sizes in _sizes_of(question, starts, names, numbers, before):
         trial = at(question, sizes)
@@ -103,14 +108,14 @@ def tried(
     return Tried(_some(fails), _some(mixes) if apart else (), pinned, together)
 
 
-def _some(trials: list[Trial]) -> tuple[Trial, ...]:
+def _some(trials: list[SizeTrial]) -> tuple[SizeTrial, ...]:
     """A few of many: small sizes, and larger ones, where something else in the model asks for them."""
     count = len(trials)
     places = dict.fromkeys((0, 1, count // 4, count // 2, count - 1))
     return tuple(trials[place] for place in places if 0 <= place < count)
 
 
-def at(question: Question, sizes: Mapping[str, int]) -> Trial | None:
+def at(question: ReshapeQuestion, sizes: Mapping[str, int]) -> SizeTrial | None:
     """The Reshape at one choice of sizes; None where something before it asks for others."""
     dims = _numbers(question.data, sizes)
     words = _numbers(question.words, sizes)
@@ -118,10 +123,10 @@ def at(question: Question, sizes: Mapping[str, int]) -> Trial | None:
         return None
     if any(number < 1 for number, word in zip(words, question.words, strict=True) if isinstance(word, Formula)):
         return None  # an entry that is computed, and no size there
-    return Trial(dict(sizes), dims, run(dims, words, copies=question.copies))
+    return SizeTrial(dict(sizes), dims, run(dims, words, copies=question.copies))
 
 
-def _runs(question: Question, sizes: Mapping[str, int]) -> bool:
+def _runs(question: ReshapeQuestion, sizes: Mapping[str, int]) -> bool:
     """Whether a Reshape does not fail; of names that have no size nothing is known."""
     if not question.names <= sizes.keys():
         return True
@@ -142,7 +147,7 @@ def _numbers(sizes: Iterable[Size], chosen: Mapping[str, int]) -> tuple[int, ...
     return tuple(found)
 
 
-def _starts(question: Question, names: Sequence[str]) -> Sizes:
+def _starts(question: ReshapeQuestion, names: Sequence[str]) -> TriedSizes:
     """The least size of each name, as far as it was found, at which all dims are there; none where there is none."""
     step = lcm(*(coefficient.denominator for size in question.formulas for _, coefficient in size.terms))
     for base in _BASES:
@@ -155,12 +160,12 @@ def _starts(question: Question, names: Sequence[str]) -> Sizes:
 
 
 def _sizes_of(
-    question: Question,
-    starts: Sizes,
+    question: ReshapeQuestion,
+    starts: TriedSizes,
     names: Sequence[str],
     numbers: Sequence[int],
-    before: Iterable[Question],
-) -> Iterator[Sizes]:
+    before: Iterable[ReshapeQuestion],
+) -> Iterator[TriedSizes]:
     """Sizes of all names, small ones first."""
     if not starts:
         return
@@ -186,7 +191,7 @@ def _steps(start: int, step: int) -> list[int]:
     return [start + place * step for place in range(4)]
 
 
-def _is_pinned(question: Question, starts: Sizes, names: Sequence[str]) -> bool:
+def _is_pinned(question: ReshapeQuestion, starts: TriedSizes, names: Sequence[str]) -> bool:
     """Whether it runs at one size at most of the only name: where that must be divisible there are more."""
     if len(names) != 1:
         return False
@@ -194,7 +199,7 @@ def _is_pinned(question: Question, starts: Sizes, names: Sequence[str]) -> bool:
     return sum(trial is not None and trial.output is not None for trial in trials) <= 1
 
 
-def _runs_together(question: Question) -> bool:
+def _runs_together(question: ReshapeQuestion) -> bool:
     names = question.names
     trials = [at(question, dict.fromkeys(names, size)) for size in range(1, _IN_A_ROW + 1)]
     there = [trial for trial in trials if trial is not None]

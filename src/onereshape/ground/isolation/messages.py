@@ -12,11 +12,10 @@ from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from onereshape.ground.dtypes import named, of_dtype
+from onereshape.ground.numpy_types import Array
 
-Array = npt.NDArray[Any]
 Plain = dict[str, Any]
 Arrays = dict[str, Array]
 

@@ -19,12 +19,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from math import inf
 from typing import IO, Any, BinaryIO, Literal, Self, cast
 
-from onereshape.ground.isolation.child import IDLE, NO_MEMORY
 from onereshape.ground.isolation.budget import SECONDS, Limits, OutOfTime, late, limits, size
+from onereshape.ground.isolation.child import IDLE, NO_MEMORY
 from onereshape.ground.isolation.messages import Arrays, Plain, TooLarge, read, write
 from onereshape.ground.isolation.pages import kept_pages
 
-Kind = Literal["crash", "hang", "memory"]
+Ending = Literal["crash", "hang", "memory"]
 _LONGEST = 200
 """Characters of a last line that are kept."""
 _PIPE = 1 << 20
@@ -37,8 +37,8 @@ _ENDING = 5.0
 class Ended(Exception):  # noqa: N818 - what happened to a child
     """A child that gave no answer; its text is a sentence that lacks its subject, whoever was asked."""
 
-    def __init__(self, kind: Kind, how: str, sentence: str) -> None:
-        self.kind: Kind = kind
+    def __init__(self, kind: Ending, how: str, sentence: str) -> None:
+        self.kind: Ending = kind
         self.how = how
         """The same in as few words as can be: a signal, and the last line of what was printed."""
         super().__init__(sentence)
@@ -153,7 +153,7 @@ class Child:
         self._late = True
         self._process.kill()
 
-    def _ended(self, kind: Kind, how: str, sentence: str) -> Ended:
+    def _ended(self, kind: Ending, how: str, sentence: str) -> Ended:
         self.end()
         return Ended(kind, how, sentence)
 
@@ -172,7 +172,7 @@ class Child:
         how = f"exit code {code}" if code >= 0 else signal_name(-code)
         if code == NO_MEMORY or "bad_alloc" in last or last.startswith("MemoryError"):
             return self._ended("memory", how, f"needed more than {size(limit.memory)} of memory")
-        kind: Kind = "memory" if code == -_KILLED else "crash"
+        kind: Ending = "memory" if code == -_KILLED else "crash"
         why = f"{how}, as the system does where memory runs out" if code == -_KILLED else how
         return self._ended(kind, f"{how}: {last}" if last else how, f"ended its process ({why})")
 

@@ -18,16 +18,17 @@ from typing import Any, Final
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import OutOfTime, limits
-from onereshape.ground.isolation.messages import Array, bytes_array
-from onereshape.ground.isolation.room import Child, Ended, Kind, ask, here
-from onereshape.ground.errors import ReshapeError
-from onereshape.formats.refusals import cause
-from onereshape.formats.onnx.onnx_lists import message, whole
-from onereshape.formats.openvino.openvino_xml import encoded
-from onereshape.prove.engines.turning import endless
 from onereshape.formats.ir_as_onnx.drawing import net_of
 from onereshape.formats.ir_as_onnx.ir_writing import written
+from onereshape.formats.onnx.onnx_lists import message, whole
+from onereshape.formats.openvino.openvino_xml import encoded
+from onereshape.formats.refusals import cause
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.isolation.budget import OutOfTime, limits
+from onereshape.ground.isolation.messages import bytes_array
+from onereshape.ground.isolation.room import Child, Ended, Ending, ask, here
+from onereshape.ground.numpy_types import Array
+from onereshape.prove.engines.turning import endless
 
 __all__ = ["Array", "Refusal", "Session", "engine_name", "engine_of", "folder_of", "prepare"]
 
@@ -51,7 +52,7 @@ _PATIENCE: Final = 2
 class Refusal(Exception):  # noqa: N818 - it is the engine's answer, and its name
     """The engine does not load a model, or does not run it on what was fed."""
 
-    def __init__(self, why: str, kind: Kind | None = None) -> None:
+    def __init__(self, why: str, kind: Ending | None = None) -> None:
         self.why = why
         self.kind = kind
         """How its process ended, where that was no answer."""

@@ -11,8 +11,8 @@ from typing import Final
 
 import onnx_ir as ir
 
-from onereshape.prove.engines.engine import Array
 from onereshape.graphs.shapes import facts_of
+from onereshape.prove.engines.engine import Array
 
 MOST: Final = 1 << 29
 """Elements of all values of a run: 2 GiB of float32 if none of them made room for the next."""

@@ -16,10 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from onereshape.ground.isolation.kept import KEPT, keep
-from onereshape.ground.isolation.messages import Array, Arrays, Plain
 from onereshape.ground.dtypes import named, of_dtype
 from onereshape.ground.installed import RUNTIME_MISSING
+from onereshape.ground.isolation.kept import KEPT, keep
+from onereshape.ground.isolation.messages import Arrays, Plain
+from onereshape.ground.numpy_types import Array
 
 try:
     import onnxruntime
@@ -54,7 +55,7 @@ _PACKED: Final = frozenset({"int2", "uint2", "int4", "uint4", "float4e2m1"})
 """Two or more to a byte."""
 
 
-class _Refused(Exception):  # noqa: N818 - an answer
+class _EngineRefused(Exception):  # noqa: N818 - an answer
     """The engine does not do it."""
 
 
@@ -114,7 +115,7 @@ def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
             values = {each: _to_value(array) for each, array in arrays.items()}
             given = session.run_with_ort_values([*types], values)
             found = {each: _to_array(value) for each, value in zip(types, given, strict=True)}
-    except _Refused as refused:
+    except _EngineRefused as refused:
         return {"refused": str(refused)}, {}
     except Exception as error:  # noqa: BLE001 - as above
         return {"refused": _said(error, "")}, {}
@@ -169,7 +170,7 @@ def _to_array(value: Any) -> Array:
     name = value.data_type().removeprefix("tensor(").removesuffix(")")
     kind = named(name)
     if kind is None or kind.numpy is None or name in _PACKED:
-        raise _Refused(f"an output is {name}, which cannot be read")
+        raise _EngineRefused(f"an output is {name}, which cannot be read")
     dims = tuple(value.shape())
     content = ctypes.string_at(value.data_ptr(), prod(dims) * kind.numpy.itemsize)
     return np.frombuffer(content, kind.numpy).reshape(dims)

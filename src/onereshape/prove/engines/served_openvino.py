@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from onereshape.ground.isolation.kept import KEPT, keep
-from onereshape.ground.isolation.messages import Array, Arrays, Plain
 from onereshape.ground.dtypes import named
 from onereshape.ground.installed import OPENVINO_MISSING
+from onereshape.ground.isolation.kept import KEPT, keep
+from onereshape.ground.isolation.messages import Arrays, Plain
+from onereshape.ground.numpy_types import Array
 
 try:
     import openvino

@@ -15,24 +15,17 @@ import numpy as np
 
 from onereshape.ground.errors import FixError
 from onereshape.prove.certificate import RefusedSize
-from onereshape.prove.runs.compare import CLEARLY, comparable, samples
-from onereshape.prove.values.draw import Manner, dims_of
 from onereshape.prove.engines.engine import Refusal, Session
+from onereshape.prove.runs.compare import CLEARLY, comparable, samples
 from onereshape.prove.runs.extremes import Asker, Extreme
-from onereshape.prove.runs.reference import (
-    Reference,
-    answered,
-    check_repeats,
-    meters_of,
-    opened,
-    whole_meters,
-)
+from onereshape.prove.runs.reference import Reference, answered, check_repeats, meters_of, opened, whole_meters
 from onereshape.prove.runs.settings import Chooser, Setting, held
-from onereshape.prove.values.input_roles import fed
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial
+from onereshape.prove.values.draw import Manner, dims_of
+from onereshape.prove.values.input_roles import fed
 
 
-class Make(Protocol):
+class Drawer(Protocol):
     """Draws so many values for all inputs; from the same generator always the same."""
 
     def __call__(self, rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]: ...
@@ -57,7 +50,7 @@ _MOST_ELEMENTS: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OriginalAnswers:
     """What the original answered: a reference for each setting, and to values beyond the usual."""
 
     manner: Manner
@@ -69,10 +62,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OriginalQuestion:
     """How the original is asked."""
 
-    make: Make
+    make: Drawer
     counts: Sequence[int]
     """How many values in each setting."""
     taken: Sequence[int] = ()
@@ -92,7 +85,7 @@ class Opening:
     answers: Sequence[Answers]
 
 
-def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
+def consult(trial: Trial, chooser: Chooser, question: OriginalQuestion) -> OriginalAnswers:
     """The original's answers, on values drawn in the first manner in which they show anything."""
     session = opened(trial.original, trial.base_dir, "original model")
     for name, kind in session.outputs.items():
@@ -110,16 +103,16 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
     check_repeats(trial, references[0], answered(session, references[0].feeds[0], "original model"))
 
     if not trial.gates:
-        return Asked(manner, references, (), ())
+        return OriginalAnswers(manner, references, (), ())
 
     def extreme(manner: Manner) -> Feeds:
         return question.make(np.random.default_rng([trial.seed, 99]), manner, references[0].setting, 1)[0]
 
     asker = Asker(trial, session, chooser, manner, extreme, references[0])
-    return Asked(manner, references, asker.extremes(question.mixed), asker.shared())
+    return OriginalAnswers(manner, references, asker.extremes(question.mixed), asker.shared())
 
 
-def _at_once(trial: Trial, session: Session, question: Question, opening: Opening) -> list[Reference]:
+def _at_once(trial: Trial, session: Session, question: OriginalQuestion, opening: Opening) -> list[Reference]:
     """All answers in the only setting that there is, measured alike; what was asked once serves several counts."""
     setting, most = opening.setting, max(_PROBES, *question.counts)
     drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, most)
@@ -138,7 +131,9 @@ def _at_once(trial: Trial, session: Session, question: Question, opening: Openin
     return references
 
 
-def _in_turn(trial: Trial, session: Session, chooser: Chooser, question: Question, opening: Opening) -> list[Reference]:
+def _in_turn(
+    trial: Trial, session: Session, chooser: Chooser, question: OriginalQuestion, opening: Opening
+) -> list[Reference]:
     """The answers in each of several settings."""
     manner, setting, known = opening.manner, opening.setting, opening.answers
     trial.step(f"original, 1 of {len(question.counts)}")
@@ -177,7 +172,7 @@ def _refer(
     raise FixError("engine-refused", engine=session.engine, what="run the original model", why=why)
 
 
-def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> Opening:
+def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Drawer) -> Opening:
     """The manner and the setting in which the original runs and shows something; else one in which it runs."""
     fallback: dict[tuple[bool, bool], Opening] = {}
     refusal, refused, largest = Refusal(""), 0, 0

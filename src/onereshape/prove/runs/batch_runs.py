@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from functools import partial
+from itertools import count
 from typing import Final
 
 import numpy as np
 
-from onereshape.prove.runs.asking import Question, consult
-from onereshape.prove.runs.compare import Meter, samples
-from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.runs.dynamic import DYNAMIC, fixed_agrees
+from onereshape.graphs.exports import Freed
 from onereshape.prove.engines.engine import Array, Session
+from onereshape.prove.runs.asking import OriginalQuestion, consult
 from onereshape.prove.runs.beyond_runs import Beyond, joined, run_beyond
+from onereshape.prove.runs.compare import Meter, samples
+from onereshape.prove.runs.dynamic import DYNAMIC, fixed_agrees
 from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.runs.rounding_decides import Waverer
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.steadiness import FLOAT_KINDS
+from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount, compare
+from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.runs.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare
-from onereshape.prove.runs.rounding_decides import Waverer
 from onereshape.terms.proof import said
 
 _TIMES: Final = (1, 2, 3, 5)
@@ -48,7 +49,7 @@ def run_batch(trial: Trial, freed: Freed) -> Reference:
         return [drawn[0] | {name: piece[name] for name in axes} for piece in drawn[1:]]
 
     trial.steps = max(times) + len(times) + 2 * several + 1
-    question = Question(
+    question = OriginalQuestion(
         make,
         times,
         [each * size for each in times],
@@ -61,7 +62,7 @@ def run_batch(trial: Trial, freed: Freed) -> Reference:
         _check_rows(trial, first)
     session = trial.opened()
     moved = [name for name, suit in suits.items() if suit.kind in FLOAT_KINDS]
-    _beside(_Open(trial, session, axes, symbol, moved), times, asked.references)
+    _beside(_OpenModel(trial, session, axes, symbol, moved), times, asked.references)
     if several:
         at = {symbol: 1, **first.setting.sizes}
         trial.step(said(at))
@@ -79,7 +80,7 @@ def run_batch(trial: Trial, freed: Freed) -> Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenModel:
     """The repaired model, and where its batch is."""
 
     trial: Trial
@@ -95,7 +96,7 @@ class _Open:
         return self.trial.run(self.session, joined(reference.feeds[:each], self.axes), at), at
 
 
-def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Reference]) -> None:
+def _beside(repaired: _OpenModel, times: Sequence[int], references: Sequence[Reference]) -> None:
     """The repaired model at each batch, beside the original on the pieces."""
     trial, turns = repaired.trial, [*zip(times, references, strict=True)]
     for place, (each, reference) in enumerate(turns):
@@ -116,7 +117,7 @@ def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Referenc
             raise
 
 
-def _again(repaired: _Open, pieces: Sequence[Feeds]) -> Answers:
+def _again(repaired: _OpenModel, pieces: Sequence[Feeds]) -> Answers:
     return repaired.session.run(joined(pieces, repaired.axes))
 
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from onereshape.prove.runs.compare import Carried, samples
 from onereshape.prove.engines.engine import Array, Session
+from onereshape.prove.runs.compare import Carried, samples
 from onereshape.prove.runs.extremes import Extreme, judge, stand_out
 from onereshape.prove.runs.trial import Feeds, Sizes, Trial
 

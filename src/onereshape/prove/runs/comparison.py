@@ -8,11 +8,11 @@ from typing import Literal
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Clause
 from onereshape.prove.runs.compare import Carried
+from onereshape.rule.condition import Clause
 from onereshape.terms.proof import Proof
 
-Kind = Literal["batch", "other", "same"]
+Freedom = Literal["batch", "other", "same"]
 """What was freed: the batch, other dims, or nothing."""
 Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
 """The dims of each output at given sizes, None for one that is not known."""
@@ -23,7 +23,7 @@ Progress = Callable[[int, int, str], None]
 class Comparison:
     """What is compared with what, and from which seeds."""
 
-    kind: Kind = "same"
+    kind: Freedom = "same"
     size: int = 1
     """The original's batch."""
     outputs: Mapping[str, Carried | None] = field(default_factory=dict)

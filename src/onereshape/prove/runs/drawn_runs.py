@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
+from onereshape.graphs.exports import Freed
 from onereshape.ground.isolation.budget import OutOfTime
-from onereshape.prove.runs.batch_runs import run_batch
 from onereshape.prove.certificate import Certificate
+from onereshape.prove.runs.batch_runs import run_batch
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.values.draw import Undrawable
-from onereshape.prove.values.naming import apart
 from onereshape.prove.runs.other_runs import run_other
 from onereshape.prove.runs.reference import Reference
-from onereshape.prove.values.input_roles import fed
 from onereshape.prove.runs.same_runs import run_same
-from onereshape.prove.runs.trial import Freed, Stop, Trial, certificate, check_interface
+from onereshape.prove.runs.trial import Stop, Trial, certificate, check_interface
 from onereshape.prove.runs.verdict import until_then, verdict
+from onereshape.prove.values.draw import Undrawable
+from onereshape.prove.values.input_roles import fed
+from onereshape.prove.values.naming import apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Final
 
 import onnx_ir as ir
 
-from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.engines.engine import Array, Refusal, Session, engine_of
+from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.trial import Answers, Feeds, Trial
 
 DYNAMIC: Final = "openvino itself answers otherwise while dims are dynamic: with these sizes fixed the model agrees"

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from onereshape.prove.runs.compare import Meter, comparable, samples
-from onereshape.prove.values.draw import SIZES, Manner
 from onereshape.prove.engines.engine import Array, Refusal, Session
+from onereshape.prove.runs.compare import Meter, comparable, samples
 from onereshape.prove.runs.reference import Reference, meters_of
 from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady, wavering
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount, contrast
+from onereshape.prove.values.draw import SIZES, Manner
 from onereshape.terms.proof import said
 
 _MOVED: Final = 1e-4

@@ -11,14 +11,15 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.graphs.exports import Freed
+from onereshape.prove.engines.engine import Refusal, Session
 from onereshape.prove.runs.asking import opening_of
 from onereshape.prove.runs.compare import Carried
-from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.engines.engine import Refusal, Session
-from onereshape.prove.values.naming import apart
 from onereshape.prove.runs.settings import Chooser, Setting
+from onereshape.prove.runs.trial import Feeds, Trial, batch_of
+from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.runs.trial import Feeds, Freed, Trial, batch_of
+from onereshape.prove.values.naming import apart
 
 _TIMES: Final = 3
 

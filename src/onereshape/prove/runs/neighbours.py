@@ -15,16 +15,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from onereshape.graphs.exports import Freed
 from onereshape.ground.isolation.budget import OutOfTime
+from onereshape.prove.engines.engine import Array, Refusal, Session
+from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.prove.runs.batch_runs import together
 from onereshape.prove.runs.beyond_runs import joined
 from onereshape.prove.runs.compare import Meter, samples
-from onereshape.prove.values.draw import SIZES
-from onereshape.prove.engines.engine import Array, Refusal, Session
-from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.runs.trial import Answers, Feeds, NoRoom, Sizes, Stop, Trial, batch_of, compare
+from onereshape.prove.values.draw import SIZES
 from onereshape.prove.values.input_roles import Suit, suits_of
-from onereshape.prove.runs.trial import Answers, Feeds, Freed, NoRoom, Sizes, Stop, Trial, batch_of, compare
 from onereshape.terms.proof import said
 
 _FIVE: Final = 5
@@ -73,7 +74,7 @@ _FAR: Final = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenModel:
     """The repaired model, what it is asked with, and where its batch is."""
 
     trial: Trial
@@ -104,13 +105,13 @@ def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -
     `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
     """
     axes, symbol = batch_of(freed)
-    repaired = _Open(trial, trial.opened(), usual, axes, symbol, suits_of(trial.original))
+    repaired = _OpenModel(trial, trial.opened(), usual, axes, symbol, suits_of(trial.original))
     found = [] if proven else [*_unchanged(repaired)]
     without, why = _many(repaired)
     return Seen([*dict.fromkeys(found)], without, why)
 
 
-def _unchanged(repaired: _Open) -> Iterator[str]:
+def _unchanged(repaired: _OpenModel) -> Iterator[str]:
     """What was beside samples that did not change; a Stop where one did."""
     trial, (first, second) = repaired.trial, repaired.usual.feeds[:2]
     for places in _PLACES:
@@ -129,7 +130,7 @@ def _unchanged(repaired: _Open) -> Iterator[str]:
             yield words
 
 
-def _others(repaired: _Open, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
+def _others(repaired: _OpenModel, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
     """A piece in every company: all inputs of a sample at once, and one at a time where there are several."""
     own = [name for name in repaired.axes if repaired.suits[name].kind not in SIZES]
     for each in _COMPANY:
@@ -163,7 +164,7 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
     return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
 
 
-def _among(repaired: _Open, others: Feeds, places: Sequence[int]) -> Feeds:
+def _among(repaired: _OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
     """A batch of the two that stay, in turn at these places, and others."""
     pieces = [others] * _FIVE
     for turn, place in enumerate(places):
@@ -171,7 +172,7 @@ def _among(repaired: _Open, others: Feeds, places: Sequence[int]) -> Feeds:
     return joined(pieces, repaired.axes)
 
 
-def _stayed(repaired: _Open, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
+def _stayed(repaired: _OpenModel, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
     """What a batch gives at these places, and all of an output that has no samples."""
     size, meters = repaired.trial.size, repaired.usual.meters
     return {name: _rows(meter, answers[name], size, places) for name, meter in meters.items()}
@@ -199,7 +200,7 @@ def turns_of(pieces: int) -> list[int]:
     return [drawn >> place & 1 for place in range(pieces)]
 
 
-def _many(repaired: _Open) -> tuple[list[Sizes], str]:
+def _many(repaired: _OpenModel) -> tuple[list[Sizes], str]:
     """Larger batches, beside the original on the pieces; those that have no room, or no time, are returned, and why."""
     trial, usual = repaired.trial, repaired.usual
     inside = elements_inside(trial.original, usual.feeds[0])

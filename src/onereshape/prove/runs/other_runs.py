@@ -15,31 +15,21 @@ from typing import Final, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.rule.condition import Clause
-from onereshape.prove.runs.asking import Asked
+from onereshape.graphs.exports import Freed
 from onereshape.prove.certificate import RefusedSize
+from onereshape.prove.engines.engine import Refusal, Session, folder_of
+from onereshape.prove.runs.asking import OriginalAnswers
 from onereshape.prove.runs.compare import CLEARLY
 from onereshape.prove.runs.comparison import Comparison, Promised
-from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.engines.engine import Refusal, Session, folder_of
 from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, meters_of, opened
 from onereshape.prove.runs.same_runs import ask_whole, contrast_answers, run_beside, run_beyond, stacked
 from onereshape.prove.runs.settings import Chooser, Setting
+from onereshape.prove.runs.trial import Answers, Beside, Feeds, Sizes, Stop, Trial, check_declared, check_interface
+from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import Suit, fed, suits_of
-from onereshape.prove.runs.trial import (
-    Answers,
-    Beside,
-    Feeds,
-    Freed,
-    Sizes,
-    Stop,
-    Trial,
-    check_declared,
-    check_interface,
-)
+from onereshape.rule.condition import Clause
 from onereshape.terms.proof import said
-
 
 _WITNESSED: Final = 2
 _OTHERS: Final = 2
@@ -82,7 +72,7 @@ class _Climb:
 
     trial: Trial
     session: Session
-    asked: Asked
+    asked: OriginalAnswers
     suits: Mapping[str, Suit]
     promised: Promised | None
     clauses: tuple[Clause, ...]
@@ -141,7 +131,7 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 
 def _witnessed(
-    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, Suit], asked: Asked
+    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, Suit], asked: OriginalAnswers
 ) -> _Other:
     """The answers of another export, to values beyond the usual too."""
     what, model = other
@@ -179,7 +169,7 @@ def _witnessed(
     return _Other(what, own, sizes, found, asker.extremes(lambda _: []) if trial.gates else [])
 
 
-def _setting(model: ir.Model, session: Session, asked: Asked, sizes: Sizes, seed: int) -> Setting:
+def _setting(model: ir.Model, session: Session, asked: OriginalAnswers, sizes: Sizes, seed: int) -> Setting:
     """The first setting again; inputs that serve as sizes get values that a model of other sizes takes."""
     first = asked.references[0].setting
     sizes = {**first.sizes, **sizes}

@@ -10,15 +10,8 @@ from typing import Any, Final
 import onnx_ir as ir
 
 from onereshape.ground.errors import FixError
-from onereshape.prove.runs.compare import (
-    Distance,
-    Meter,
-    rounding,
-    samples,
-    scale_of,
-    tolerances,
-)
 from onereshape.prove.engines.engine import Refusal, Session, engine_of
+from onereshape.prove.runs.compare import Distance, Meter, rounding, samples, scale_of, tolerances
 from onereshape.prove.runs.settings import Setting
 from onereshape.prove.runs.steadiness import SLIGHTLY, wavering
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount

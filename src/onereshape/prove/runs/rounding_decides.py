@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from onereshape.prove.runs.compare import Meter, finite, samples
 from onereshape.prove.engines.engine import Array, Refusal
+from onereshape.prove.runs.compare import Meter, finite, samples
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.steadiness import MOVES, SLIGHTLY, moved, steady
 from onereshape.prove.runs.trial import Answers, Feeds, Trial

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from onereshape.prove.runs.asking import Asked, Question, consult
-from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.engines.engine import Array, Session
+from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion, consult
 from onereshape.prove.runs.extremes import Extreme, judge, stand_out
 from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.settings import Chooser, Setting
-from onereshape.prove.values.input_roles import Suit, suits_of
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Trial, compare, contrast
+from onereshape.prove.values.draw import Manner, draw
+from onereshape.prove.values.input_roles import Suit, suits_of
 from onereshape.terms.proof import said
 
 _DRAWS: Final = 3
@@ -35,7 +35,7 @@ def run_same(trial: Trial) -> None:
     run_beyond(trial, session, asked.extremes, asked.references[0].setting.sizes)
 
 
-def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -> Asked:
+def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -> OriginalAnswers:
     """The original's answers, each compared as one sample, in its first and in other settings; `more` steps follow."""
     chooser = Chooser(trial.original, suits, {}, (), trial.seed)
 
@@ -45,7 +45,7 @@ def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -
 
     counts = [_DRAWS, *[2] * (others if chooser.varies else 0)]
     trial.steps = len(counts) + sum(counts) + more
-    return consult(trial, chooser, Question(make, counts))
+    return consult(trial, chooser, OriginalQuestion(make, counts))
 
 
 def contrast_answers(trial: Trial, reference: Reference) -> None:

@@ -16,12 +16,12 @@ from typing import Any, Final
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.prove.runs.told_sizes import ToldSizes, told_sizes
+from onereshape.prove.runs.trial import Feeds, Sizes
 from onereshape.prove.values.draw import SIZES, UNNAMED, Manner, draw
+from onereshape.prove.values.input_roles import Suit, fed
 from onereshape.prove.values.naming import grouped, groupings
 from onereshape.prove.values.size_values import STYLES, Style
-from onereshape.prove.values.input_roles import Suit, fed
-from onereshape.prove.runs.told_sizes import Told, told_sizes
-from onereshape.prove.runs.trial import Feeds, Sizes
 
 _SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
 _LARGER: Final = {4: 8, 16: 32, 64: 96, 224: 256}
@@ -74,13 +74,13 @@ class Chooser:
         return bool(self.names or self.sized)
 
     @cached_property
-    def told(self) -> Told:
+    def told(self) -> ToldSizes:
         """What operators tell of these dims."""
         found = told_sizes(self.model)
         mine = {*self.names}
         ways = ({name: size for name, size in way.items() if name in mine} for way in found.likely)
         sure = {name: size for name, size in found.sure.items() if name in mine}
-        return Told(sure, tuple(way for way in ways if way))
+        return ToldSizes(sure, tuple(way for way in ways if way))
 
     def ones(self) -> Iterator[Sizes]:
         """One dim that is 1, then all: hardly a model asks for it, and where one does, other sizes show less."""

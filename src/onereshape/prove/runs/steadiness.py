@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from onereshape.prove.runs.compare import Meter, rounding, samples
 from onereshape.prove.engines.engine import Array, Refusal, Session
+from onereshape.prove.runs.compare import Meter, rounding, samples
 from onereshape.prove.runs.trial import Answers, Feeds, Trial
 
 FLOAT_KINDS: Final = frozenset({"float", "positive"})
@@ -22,7 +22,7 @@ SLIGHTLY: Final = 1e-6
 MOVES: Final = 8
 
 
-class Asked(Protocol):
+class Referenced(Protocol):
     """Values, what the original answers to them, what measures that, and the inputs that can be moved a little."""
 
     @property
@@ -38,7 +38,7 @@ class Asked(Protocol):
     def moved(self) -> Collection[str]: ...
 
 
-def steady(trial: Trial, asked: Asked, step: float, moves: int = MOVES) -> dict[str, Array] | None:
+def steady(trial: Trial, asked: Referenced, step: float, moves: int = MOVES) -> dict[str, Array] | None:
     """The elements in which the original agrees with itself, samples first; None where it does not run again."""
     rng = np.random.default_rng(trial.seed)
     again: list[Answers]

@@ -10,14 +10,15 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.ground.isolation.budget import limits
 from onereshape.formats.onnx.onnx_graphs import MOST_UNFOLDED, unfolded
+from onereshape.graphs.exports import Freed
+from onereshape.ground.isolation.budget import limits
 from onereshape.prove.combining import merged
-from onereshape.prove.values.naming import apart
 from onereshape.prove.runs.settings import Chooser
-from onereshape.prove.values.input_roles import suits_of
 from onereshape.prove.runs.term_sizes import names_of, other_sizes, usual_sizes
-from onereshape.prove.runs.trial import Beside, Feeds, Freed, Sizes, Trial, batch_of
+from onereshape.prove.runs.trial import Beside, Feeds, Sizes, Trial, batch_of
+from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.naming import apart
 from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch, prove_same

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_graphs import opset_of
-from onereshape.prove.values.draw import UNNAMED
-from onereshape.prove.values.input_roles import fed
-from onereshape.prove.runs.trial import Sizes
 from onereshape.graphs.facts.answers import broadcast
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.operators import record_of
 from onereshape.graphs.shapes import facts_of
+from onereshape.prove.runs.trial import Sizes
+from onereshape.prove.values.draw import UNNAMED
+from onereshape.prove.values.input_roles import fed
 from onereshape.rule.sizes import Formula, Size, reach, symbol
 
 _MOST: Final = 1 << 16
@@ -29,11 +29,11 @@ _ANY: Final = "any"
 _FEW: Final = 4
 """Ways to try what may be so."""
 
-Pair = tuple[Size | None, Size | None]
+EqualSizes = tuple[Size | None, Size | None]
 """Two sizes that are one and the same where a model runs."""
 
 
-class Told(NamedTuple):
+class ToldSizes(NamedTuple):
     """What the operators tell of the sizes of names."""
 
     sure: Sizes
@@ -72,7 +72,7 @@ class _Node(NamedTuple):
         return default if found is None or found.is_ref() else found.as_int()
 
 
-def told_sizes(model: ir.Model) -> Told:
+def told_sizes(model: ir.Model) -> ToldSizes:
     """What the operators of a model tell of the dims of its inputs that have a name."""
     facts = facts_of(model)
     names = _names(model, facts)
@@ -87,7 +87,7 @@ def told_sizes(model: ir.Model) -> Told:
                 for name in symbols:
                     told[names[name]][size] = None
     known = {name: size for name, (size, *others) in sure.items() if not others}
-    return Told(known, tuple(_ways({name: [*sizes] for name, sizes in likely.items() if name not in known})))
+    return ToldSizes(known, tuple(_ways({name: [*sizes] for name, sizes in likely.items() if name not in known})))
 
 
 def _names(model: ir.Model, facts: Facts) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _ways(likely: Mapping[str, Sequence[int]]) -> Iterator[Sizes]:
         yield {name: sizes[min(turn, len(sizes) - 1)] for name, sizes in likely.items()}
 
 
-def _solved(pair: Pair, names: Mapping[str, str]) -> Iterator[tuple[Sequence[str], int, bool]]:
+def _solved(pair: EqualSizes, names: Mapping[str, str]) -> Iterator[tuple[Sequence[str], int, bool]]:
     """The names in one of two sizes, which size of all of them makes it the number that the other is, and if only that.
 
     Several names are taken to be of one size, as the sides of a picture are.
@@ -124,7 +124,7 @@ def _solved(pair: Pair, names: Mapping[str, str]) -> Iterator[tuple[Sequence[str
             continue
 
 
-def _asked(node: _Node) -> Iterator[Pair]:
+def _asked(node: _Node) -> Iterator[EqualSizes]:
     """Sizes that must be equal for a node to run."""
     asks = _ASKS.get(node.node.op_type)
     if asks is not None:
@@ -136,7 +136,7 @@ def _asked(node: _Node) -> Iterator[Pair]:
                 yield symbol(left.symbols[0]), number // left.coefficient
 
 
-def _may_be(node: _Node) -> Iterator[Pair]:
+def _may_be(node: _Node) -> Iterator[EqualSizes]:
     """Sizes that are equal unless something else is so: one of them is 1, or a branch is not taken."""
     if node.node.op_type == "Equal":
         yield from zip(node.held(0), node.held(1), strict=False)
@@ -146,49 +146,49 @@ def _may_be(node: _Node) -> Iterator[Pair]:
         yield from (pair for pair in pairs if 1 not in pair)
 
 
-def _channels(data: int = 0, kernel: int = 1) -> Callable[[_Node], Iterator[Pair]]:
+def _channels(data: int = 0, kernel: int = 1) -> Callable[[_Node], Iterator[EqualSizes]]:
     """Those of data, which a kernel has for each group."""
 
-    def asks(node: _Node) -> Iterator[Pair]:
+    def asks(node: _Node) -> Iterator[EqualSizes]:
         own = node.dim(kernel, 1)
         yield node.dim(data, 1), None if own is None else own * node.integer("group", 1)
 
     return asks
 
 
-def _same(*places: tuple[int, int]) -> Callable[[_Node], Iterator[Pair]]:
+def _same(*places: tuple[int, int]) -> Callable[[_Node], Iterator[EqualSizes]]:
     """Two dims: the index of an input, and an axis of it."""
     (one, axis), (other, its) = places
     return lambda node: iter([(node.dim(one, axis), node.dim(other, its))])
 
 
-def _gemm(node: _Node) -> Iterator[Pair]:
+def _gemm(node: _Node) -> Iterator[EqualSizes]:
     yield node.dim(0, 0 if node.integer("transA") else 1), node.dim(1, 1 if node.integer("transB") else 0)
 
 
-def _product(left: int = 0, right: int = 1) -> Callable[[_Node], Iterator[Pair]]:
+def _product(left: int = 0, right: int = 1) -> Callable[[_Node], Iterator[EqualSizes]]:
     """The columns of one matrix and the rows of another."""
     return lambda node: iter([(node.dim(left, -1), node.dim(right, -2 if len(node.dims(right)) > 1 else 0))])
 
 
-def _scaled(node: _Node) -> Iterator[Pair]:
+def _scaled(node: _Node) -> Iterator[EqualSizes]:
     """Before opset 21 a scale had an entry for each group."""
     if node.opset >= _SCALES_CHANNELS:
         yield node.dim(0, 1), node.dim(1, 0)
 
 
-def _parts(node: _Node) -> Iterator[Pair]:
+def _parts(node: _Node) -> Iterator[EqualSizes]:
     parts = node.held(1, "split")
     known = [size for size in parts if size is not None]
     if known and len(known) == len(parts):
         yield node.dim(0, node.integer("axis")), sum(known)
 
 
-def _removed(node: _Node) -> Iterator[Pair]:
+def _removed(node: _Node) -> Iterator[EqualSizes]:
     yield from ((node.dim(0, axis), 1) for axis in node.held(1, "axes") if isinstance(axis, int))
 
 
-def _beside(node: _Node) -> Iterator[Pair]:
+def _beside(node: _Node) -> Iterator[EqualSizes]:
     """All axes of what is joined, but the one along which it is."""
     rows = [node.dims(index) for index in range(len(node.node.inputs))]
     axis = node.integer("axis")
@@ -197,7 +197,7 @@ def _beside(node: _Node) -> Iterator[Pair]:
             yield from ((one[at], other[at]) for at in range(len(one)) if at != axis % len(one))
 
 
-_ASKS: Final[dict[str, Callable[[_Node], Iterator[Pair]]]] = {
+_ASKS: Final[dict[str, Callable[[_Node], Iterator[EqualSizes]]]] = {
     **dict.fromkeys(("Conv", "ConvInteger", "DeformConv"), _channels()),
     "QLinearConv": _channels(0, 3),
     "ConvTranspose": _same((0, 1), (1, 0)),

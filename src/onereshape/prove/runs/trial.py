@@ -10,18 +10,17 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.graphs.exports import Freed
 from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
-from onereshape.prove.runs.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
-from onereshape.prove.runs.comparison import Kind, Progress
 from onereshape.prove.engines.engine import Array, Refusal, Session, engine_name, engine_of, folder_of
+from onereshape.prove.runs.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
+from onereshape.prove.runs.comparison import Freedom, Progress
 from onereshape.prove.values.input_roles import fed
 from onereshape.terms.proof import said
 
 Feeds = dict[str, Array]
 Answers = Mapping[str, Array]
 Sizes = Mapping[str, int]
-Freed = Mapping[str, Mapping[int, str]]
-"""Input -> axis -> the name of the dim."""
 
 
 def batch_of(freed: Freed) -> tuple[dict[str, int], str]:
@@ -65,7 +64,7 @@ class Trial:
 
     original: ir.Model
     repaired: ir.Model
-    kind: Kind
+    kind: Freedom
     size: int
     outputs: Mapping[str, Carried | None]
     base_dir: str

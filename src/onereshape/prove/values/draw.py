@@ -16,10 +16,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.ground.integers import Dims
 from onereshape.ground.isolation.budget import limits, size
 from onereshape.prove.engines.engine import Array
+from onereshape.prove.values.input_roles import Role, Suit, fed, suits_of
 from onereshape.prove.values.size_values import Style, size_values
-from onereshape.prove.values.input_roles import Kind, Suit, fed, suits_of
 
 DEFAULT_SIZE: Final = 4
 """The size of a dim that is neither declared nor given."""
@@ -36,8 +37,6 @@ UNNAMED: Final = "?"
 """What dims are called that have neither a size nor a name."""
 SIZES: Final = frozenset({"size", "scale"})
 """What decides on dims, and so must be the same in runs that are put beside each other."""
-
-Dims = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ def _choice(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
     return np.asarray(options[rng.integers(0, len(options), dims)], object).reshape(dims)
 
 
-_DRAWN: Final[dict[Kind, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
+_DRAWN: Final[dict[Role, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
     "float": _float,
     "positive": _positive,
     "index": _index,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_lists import message
-from onereshape.formats.onnx.onnx_native import Dims, inferred_dims
+from onereshape.formats.onnx.onnx_native import DeclaredDims, inferred_dims
 from onereshape.graphs.constants import constant_tensor
 from onereshape.graphs.operators import Record, record_of
 from onereshape.graphs.takes import INDEX, SIZES, Stretch, Take
@@ -24,7 +24,7 @@ _MOST: Final = 5000
 _READ: Final = 1 << 16
 """Elements of the largest constant that is read to know its smallest and largest."""
 
-Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string", "choice"]
+Role = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string", "choice"]
 """What an input is taken for."""
 
 
@@ -33,7 +33,7 @@ class SizeUse:
     """An operator that takes an input's elements as sizes, axes or counts."""
 
     take: Take
-    dims: Dims | None = None
+    dims: DeclaredDims | None = None
     """The dims of its data."""
     axis: int = 0
     """Its attribute."""
@@ -45,7 +45,7 @@ class SizeUse:
 class Suit:
     """What one input takes; `low` and `high` (exclusive) are the range of an index."""
 
-    kind: Kind
+    kind: Role
     low: int = 0
     high: int = 0
     uses: tuple[SizeUse, ...] = field(default=(), compare=False)
@@ -55,7 +55,7 @@ class Suit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Holder:
     """A value that holds an input's elements, or what was calculated of them."""
 
     value: ir.Value
@@ -154,7 +154,7 @@ def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], se
     uses: list[SizeUse] = []
     choices: list[list[Any]] = []
     seen = {start}
-    queue = deque([_Place(start)])
+    queue = deque([_Holder(start)])
     while queue and len(seen) < _MOST:
         place = queue.popleft()
         after = [replace(place, value=value) for value in graph.through(place.value)]
@@ -188,7 +188,7 @@ def _made_truth(node: ir.Node, position: int, record: Record) -> bool:
     return record.kinds(lambda _: None, lambda name: _attribute(node, name))[0] == ir.DataType.BOOL
 
 
-def _after(place: _Place, node: ir.Node, position: int, record: Record) -> Iterator[_Place]:
+def _after(place: _Holder, node: ir.Node, position: int, record: Record) -> Iterator[_Holder]:
     """Where the elements are after a node."""
     if _carried(position, record):
         for value in () if _made_truth(node, position, record) else node.outputs:
@@ -197,7 +197,7 @@ def _after(place: _Place, node: ir.Node, position: int, record: Record) -> Itera
         other = node.inputs[1 - position]
         stretch = record.stretch(place.stretch, position, None if other is None else _bounds(other))
         if stretch is not None:
-            yield _Place(node.outputs[0], stretch, whole=False)
+            yield _Holder(node.outputs[0], stretch, whole=False)
 
 
 def _bounds(value: ir.Value) -> tuple[int, int] | None:
@@ -216,7 +216,7 @@ class _Graph:
         self._model = model
         self._edges: defaultdict[ir.Value, list[ir.Value]] = defaultdict(list)
         self._origins: dict[ir.Value, ir.Value] = {}
-        self._dims: dict[str, Dims] | None = None
+        self._dims: dict[str, DeclaredDims] | None = None
         nodes = [*model.graph.all_nodes()]
         for function in model.functions.values():
             nodes += function.all_nodes()
@@ -268,7 +268,7 @@ class _Graph:
                 self._edges[here].append(there)
                 self._origins.setdefault(there, here)
 
-    def _dims_of(self, value: ir.Value | None) -> Dims | None:
+    def _dims_of(self, value: ir.Value | None) -> DeclaredDims | None:
         if value is None:
             return None
         shape = value.shape if value.const_value is None else value.const_value.shape
@@ -290,7 +290,7 @@ def _attribute(node: ir.Node, name: str) -> object:
     return None if attribute is None or attribute.is_ref() else attribute.value
 
 
-def _inferred(model: ir.Model) -> dict[str, Dims]:
+def _inferred(model: ir.Model) -> dict[str, DeclaredDims]:
     """The shapes that onnx infers, from a copy without the large weights; nothing where it cannot."""
     try:
         content: bytes = message(_without_weights(model))[0].SerializeToString()

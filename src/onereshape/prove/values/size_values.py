@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from onereshape.prove.values.input_roles import SizeUse
 from onereshape.graphs.takes import Take
+from onereshape.prove.values.input_roles import SizeUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ STYLES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SizeVector:
     """One vector of sizes: for how many entries, of data with which dims (None: not known)."""
 
     rng: np.random.Generator
@@ -73,19 +73,19 @@ def size_values(
     if style.ones:
         return np.ones(dims)
     data = tuple(sizes(dim) if isinstance(dim, str) else dim for dim in use.dims or ())
-    asked = _Asked(rng, use, prod(dims), data, style.kept)
+    asked = _SizeVector(rng, use, prod(dims), data, style.kept)
     make = _VALUES.get(use.take) if use.whole else None
     found = [1] * asked.count if style.kept == _ALL and make is None else (make or _few)(asked)
     return np.reshape(np.array(found, np.float64 if make is _scales else np.int64), dims)
 
 
-def _few(asked: _Asked) -> list[int]:
+def _few(asked: _SizeVector) -> list[int]:
     """Small sizes, of which no two neighbours are equal."""
     turn = asked.between(0, 2)
     return [(2, 3, 1)[(turn + place) % 3] for place in range(asked.count)]
 
 
-def _split(asked: _Asked) -> list[int]:
+def _split(asked: _SizeVector) -> list[int]:
     """Parts of an axis, uneven where there is a way."""
     whole, count = asked.dim(asked.use.axis), asked.count
     if whole is None or whole < count:
@@ -97,7 +97,7 @@ def _split(asked: _Asked) -> list[int]:
     return [whole // count] * (count - 1) + [whole - whole // count * (count - 1)] if asked.kept == _ALL else parts
 
 
-def _target(asked: _Asked) -> list[int]:
+def _target(asked: _SizeVector) -> list[int]:
     """A target of Reshape: copies where it is kept, and the factors of the rest anywhere; -1 for what is not known."""
     kept = [place in asked.kept and asked.dim(place) is not None for place in range(asked.count)]
     rest = [dim for place, dim in enumerate(asked.dims) if not (place < asked.count and kept[place])]
@@ -124,7 +124,7 @@ def _factors(number: int) -> list[int]:
     return [*found, number]
 
 
-def _expanded(asked: _Asked) -> list[int]:
+def _expanded(asked: _SizeVector) -> list[int]:
     """Dims to broadcast to, counted from the right: other sizes where data has 1."""
     missing = asked.count - len(asked.dims)
     turn, found = asked.between(0, 2), []
@@ -136,61 +136,61 @@ def _expanded(asked: _Asked) -> list[int]:
     return found
 
 
-def _repeats(asked: _Asked) -> list[int]:
+def _repeats(asked: _SizeVector) -> list[int]:
     return [1 if place in asked.kept else few for place, few in enumerate(_few(asked))]
 
 
-def _pads(asked: _Asked) -> list[int]:
+def _pads(asked: _SizeVector) -> list[int]:
     """First what comes before each axis, then what comes after."""
     half = max(asked.count // 2, 1)
     return [0 if place % half in asked.kept else asked.between(0, 2) for place in range(asked.count)]
 
 
-def _resized(asked: _Asked) -> list[int]:
+def _resized(asked: _SizeVector) -> list[int]:
     known = [asked.dim(place) for place in range(asked.count)]
     return [dim or 1 if place in asked.kept else (dim or 2) + asked.between(1, 3) for place, dim in enumerate(known)]
 
 
-def _scales(asked: _Asked) -> list[float]:
+def _scales(asked: _SizeVector) -> list[float]:
     return [1.0 if place in asked.kept else (0.5, 2.0, 1.5, 3.0)[asked.between(0, 3)] for place in range(asked.count)]
 
 
-def _starts(asked: _Asked) -> list[int]:
+def _starts(asked: _SizeVector) -> list[int]:
     return [0 if place in asked.kept else asked.between(0, 1) for place in range(asked.count)]
 
 
-def _ends(asked: _Asked) -> list[int]:
+def _ends(asked: _SizeVector) -> list[int]:
     known = [dim for dim in asked.dims if dim]
     return [1 << 30 if place in asked.kept else asked.between(2, min(known, default=4)) for place in range(asked.count)]
 
 
-def _axes(asked: _Asked) -> list[int]:
+def _axes(asked: _SizeVector) -> list[int]:
     return asked.some(range(len(asked.dims)))
 
 
-def _of_size_one(asked: _Asked) -> list[int]:
+def _of_size_one(asked: _SizeVector) -> list[int]:
     return asked.some([axis for axis, dim in enumerate(asked.dims) if dim == 1])
 
 
-def _new_axes(asked: _Asked) -> list[int]:
+def _new_axes(asked: _SizeVector) -> list[int]:
     return asked.some(range(len(asked.dims) + asked.count))
 
 
-def _chosen(asked: _Asked) -> list[int]:
+def _chosen(asked: _SizeVector) -> list[int]:
     """How many entries are chosen along an axis."""
     return [asked.between(1, min(asked.dim(asked.use.axis) or 1, 4))] * asked.count
 
 
-def _lengths(asked: _Asked) -> list[int]:
+def _lengths(asked: _SizeVector) -> list[int]:
     """How much of a sequence counts, for each sample; time comes first unless an attribute says otherwise."""
     return [asked.between(1, min(dim for dim in (*asked.dims[:2], 9) if dim)) for _ in range(asked.count)]
 
 
-def _any(low: int, high: int) -> Callable[[_Asked], list[int]]:
+def _any(low: int, high: int) -> Callable[[_SizeVector], list[int]]:
     return lambda asked: [asked.between(low, high) for _ in range(asked.count)]
 
 
-_VALUES: Final[dict[Take, Callable[[_Asked], Any]]] = {
+_VALUES: Final[dict[Take, Callable[[_SizeVector], Any]]] = {
     "parts": _split,
     "target": _target,
     "wider dims": _expanded,

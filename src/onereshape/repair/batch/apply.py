@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import onnx_ir as ir
 
-from onereshape.repair.batch.search import BatchPlan
 from onereshape.graphs.edit import apply_edits, declare
 from onereshape.graphs.facts.order import values_of
+from onereshape.repair.batch.search import BatchPlan
 from onereshape.rule.sizes import depends
 
 

@@ -35,7 +35,7 @@ _REDUCTIONS = frozenset(
 _PLACES = frozenset({"ArgMax", "ArgMin"})
 
 
-class _Way(NamedTuple):
+class _Lifting(NamedTuple):
     """What becomes of an element on its way to conditions."""
 
     values: tuple[ir.Value, ...]
@@ -130,10 +130,10 @@ def _is_bare(node: ir.Node) -> bool:
     return "axes" not in node.attributes and (len(node.inputs) < 2 or node.inputs[1] is None)
 
 
-_Make = Callable[[Rewriter], ir.Value]
+_MakeValue = Callable[[Rewriter], ir.Value]
 
 
-def _maker(node: ir.Node, facts: Facts) -> _Make | None:
+def _maker(node: ir.Node, facts: Facts) -> _MakeValue | None:
     """What makes the same element, with dims of 1 around it; None where that cannot be said."""
     data = node.inputs[0] if node.inputs else None
     dims = None if data is None else facts.dims_of(data)
@@ -149,7 +149,7 @@ def _maker(node: ir.Node, facts: Facts) -> _Make | None:
     return None
 
 
-def _gathered(node: ir.Node, data: ir.Value, size: int | None, facts: Facts) -> _Make | None:
+def _gathered(node: ir.Node, data: ir.Value, size: int | None, facts: Facts) -> _MakeValue | None:
     at = node.inputs[1]
     if at is None or size is None or facts.dims_of(at) != ():
         return None
@@ -161,7 +161,7 @@ def _gathered(node: ir.Node, data: ir.Value, size: int | None, facts: Facts) -> 
     return make
 
 
-def _reduced(node: ir.Node, data: ir.Value, size: int | None) -> _Make:
+def _reduced(node: ir.Node, data: ir.Value, size: int | None) -> _MakeValue:
     kept = _kept(node) | ({"axis": 1} if node.op_type in _PLACES else {})
     return lambda build: build.insert(node, node.op_type, [_row(build, node, data, size)], kept)
 
@@ -177,7 +177,7 @@ def _row(build: Rewriter, node: ir.Node, data: ir.Value, size: int | None) -> ir
     return data if size is None else build.insert(node, "Reshape", [data, build.integers([-1, size])])
 
 
-def _way(model: ir.Model, value: ir.Value, facts: Facts) -> _Way | None:
+def _way(model: ir.Model, value: ir.Value, facts: Facts) -> _Lifting | None:
     """What is made of an element; None where it gets anywhere that its missing axis may matter."""
     ends = dict(_ends(model))
     values, unsqueezed, chosen = [value], list[ir.Node](), ""
@@ -200,7 +200,7 @@ def _way(model: ir.Model, value: ir.Value, facts: Facts) -> _Way | None:
                 chosen = chosen or _chooser(output)
             else:
                 return None
-    return _Way(tuple(values), tuple(unsqueezed), chosen) if chosen else None
+    return _Lifting(tuple(values), tuple(unsqueezed), chosen) if chosen else None
 
 
 def _chooser(value: ir.Value) -> str:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.formats.onnx.onnx_graphs import domain_of, opset_of, subgraphs
+from onereshape.graphs.backtracking import used
 from onereshape.graphs.edit import Change, declare
 from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.backtracking import used
 from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import FixError
 from onereshape.rule.sizes import Size, depends, symbol as size_named
 
 _FIRST_SCAN = 9

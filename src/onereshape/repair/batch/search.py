@@ -12,25 +12,26 @@ from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
-from onereshape.formats.onnx.onnx_graphs import opset_of
-from onereshape.rule.dims import symbols_of
-from onereshape.ground.errors import FixError
 from onereshape.formats.ir_as_onnx.drawing import DOMAIN
+from onereshape.formats.onnx.onnx_graphs import opset_of
+from onereshape.graphs.backtracking import Patience, Search, has_graphs, inside, used
 from onereshape.graphs.batch_rules.counting import counted
-from onereshape.graphs.edit import Change, Edit
 from onereshape.graphs.batch_rules.marks import Mark, mentions
 from onereshape.graphs.batch_rules.masks import mask_puts
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchState, BatchView, Parts
+from onereshape.graphs.edit import Change, Edit
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.facts.order import inner_graphs, ordered, values_of
-from onereshape.graphs.shapes import facts_of, telling
-from onereshape.graphs.batch_rules.view import Array, BatchAnswer, BatchState, BatchView, Parts
 from onereshape.graphs.likely_batch import said
 from onereshape.graphs.node_view import NoRule, Refused, RefusedInside
 from onereshape.graphs.operators import record_of
 from onereshape.graphs.record import Record
 from onereshape.graphs.registry import operator_of
-from onereshape.graphs.backtracking import Patience, Search, has_graphs, inside, used
+from onereshape.graphs.shapes import facts_of, telling
 from onereshape.graphs.unneeded import live_nodes
+from onereshape.ground.errors import FixError
+from onereshape.ground.numpy_types import Array
+from onereshape.rule.dims import symbols_of
 from onereshape.rule.sizes import Formula, Size
 
 _MOST_STEPS_BACK = 5_000
@@ -103,7 +104,7 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
     state.sources = _sources(model.graph, freed, facts)
     state.asked = [*map(said, ({name: axis} for name, axis in freed.items()))]
     marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}
-    walk = _Walk(state, patience or fresh_patience())
+    walk = _BatchWalk(state, patience or fresh_patience())
     with telling(facts):
         decided, live = _planned(model.graph, walk, marks)
     for value in model.graph.outputs:
@@ -117,7 +118,7 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
 
 
 def _planned(
-    graph: ir.Graph, walk: _Walk, marks: Mapping[ir.Value, Mark]
+    graph: ir.Graph, walk: _BatchWalk, marks: Mapping[ir.Value, Mark]
 ) -> tuple[list[tuple[ir.Node, BatchAnswer]], set[ir.Node]]:
     """What the walk decided, and the nodes that are needed; where it fails, with assignments by a mask made plain."""
     live = live_nodes(graph)
@@ -150,7 +151,7 @@ def _sources(graph: ir.Graph, freed: Mapping[str, int], facts: Facts) -> dict[st
 
 
 def _decided(
-    nodes: Sequence[ir.Node], walk: _Walk, marks: Mapping[ir.Value, Mark]
+    nodes: Sequence[ir.Node], walk: _BatchWalk, marks: Mapping[ir.Value, Mark]
 ) -> list[tuple[ir.Node, BatchAnswer]]:
     """What the walk decided; where N met itself at different places, a second walk brings it to one.
 
@@ -196,7 +197,7 @@ def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None
             raise FixError("cannot-free", node=name, op="input", why=why)
 
 
-class _Walk:
+class _BatchWalk:
     """The marks and the sizes, as they go through a graph."""
 
     def __init__(self, state: BatchState, patience: Patience, *, inside: bool = False) -> None:
@@ -211,7 +212,7 @@ class _Walk:
         self.patience.inside -= len(graph)
         if self.patience.inside < 0:
             raise Refused("the graphs inside it would take too long to follow", final=True)
-        search = Search(list(ordered(graph)), _Walk(state, self.patience, inside=True))
+        search = Search(list(ordered(graph)), _BatchWalk(state, self.patience, inside=True))
         try:
             decided = search.run()
         except FixError as error:
@@ -276,7 +277,7 @@ class _Walk:
 
     def _mixing(self, failed: ir.Node) -> FixError | None:
         """The refusal of a node that mixes samples, whatever the one that failed does: nothing of that reaches it."""
-        walk, lost = _Walk(self.state.within({}), self.patience), set[ir.Value | None](failed.outputs)
+        walk, lost = _BatchWalk(self.state.within({}), self.patience), set[ir.Value | None](failed.outputs)
         live = live_nodes(failed.graph) if isinstance(failed.graph, ir.Graph) else set[ir.Node]()
         for node in [each for each in failed.graph or () if each in live and each is not failed]:
             read = used(node)

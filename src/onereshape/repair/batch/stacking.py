@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.repair.batch.dropping import Cut
 from onereshape.graphs.batch_rules.marks import Mark, marked, times
-from onereshape.repair.batch.search import BatchPlan
 from onereshape.graphs.edit import Edit
 from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.words import constant_words
+from onereshape.repair.batch.dropping import Cut
+from onereshape.repair.batch.search import BatchPlan
 from onereshape.rule.sizes import Size, depends, symbol
 
 _RESHAPE = 5
@@ -79,11 +79,11 @@ def stacked(
     return (replace(plan, edits=(*plan.edits, *edits)) if edits else plan), found
 
 
-Step = tuple[str, list[Any]]
+StackStep = tuple[str, list[Any]]
 """A Reshape to these sizes, a Transpose, or axis 0 split into N and the rest, whatever the other dims are."""
 
 
-def _steps(dims: tuple[Size, ...], mark: Mark, whole: tuple[Size, ...], called: str) -> list[Step] | None:
+def _steps(dims: tuple[Size, ...], mark: Mark, whole: tuple[Size, ...], called: str) -> list[StackStep] | None:
     """What brings N to the front; None where no target says it."""
     batch = symbol(called)
     live = marked(dims, mark, batch)
@@ -116,7 +116,7 @@ def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[S
 
 
 def _application(
-    place: int, steps: list[Step], called: str, declared: ir.Shape | None, rank: int
+    place: int, steps: list[StackStep], called: str, declared: ir.Shape | None, rank: int
 ) -> Callable[[Rewriter], None]:
     def apply(build: Rewriter) -> None:
         value = new = build.graph.outputs[place]

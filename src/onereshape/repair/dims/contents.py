@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from onereshape.graphs.facts.elements import Array, evaluated
+from onereshape.graphs.facts.elements import ElementArray, evaluated
 from onereshape.graphs.free_rules.state import FreeState, sizes
 from onereshape.rule.sizes import Size
 
 
-def follow(state: FreeState, node: ir.Node) -> list[Array | None]:
+def follow(state: FreeState, node: ir.Node) -> list[ElementArray | None]:
     """The elements of the outputs of a node of which an input, or its dims, depend on what is free; None: not known."""
 
     def dims(value: ir.Value) -> list[Size | None] | None:

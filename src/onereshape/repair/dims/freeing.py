@@ -13,18 +13,16 @@ from collections.abc import Mapping
 import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_graphs import opset_of
-from onereshape.ground.errors import FixError
 from onereshape.graphs.edit import apply_edits, declare
+from onereshape.graphs.exports import Freed
 from onereshape.graphs.folding.folding import Folding
-from onereshape.rule.sizes import symbol
+from onereshape.graphs.free_rules.state import FreeState
+from onereshape.graphs.shapes import facts_of, telling
+from onereshape.ground.errors import FixError
 from onereshape.repair.dims.numbers import check_numbers
 from onereshape.repair.dims.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.repair.dims.search import decide
-from onereshape.graphs.free_rules.state import FreeState
-from onereshape.graphs.shapes import facts_of, telling
-
-Freed = Mapping[str, Mapping[int, str]]
-"""Input -> axis -> the symbol of its size."""
+from onereshape.rule.sizes import symbol
 
 __all__ = ["FreePlan", "FreeSymbol", "apply_free", "free_plan"]
 

@@ -12,11 +12,11 @@ from math import log, sqrt
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
-from onereshape.graphs.free_rules.state import FreeState
 from onereshape.graphs.constants import constant_tensor
+from onereshape.graphs.free_rules.state import FreeState
 from onereshape.graphs.record import record_of
 from onereshape.graphs.registry import operator_of
+from onereshape.ground.errors import FixError
 from onereshape.rule.sizes import Size
 
 _TAKE = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onereshape.graphs.edit import Change, Edit
+from onereshape.graphs.free_rules.state import GROWN, FreeState, Limit, sizes
 from onereshape.rule.sizes import Formula, Size, reach
-from onereshape.graphs.free_rules.state import GROWN, Limit, FreeState, sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,22 +13,22 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
-from onereshape.graphs.free_rules.alignment import size_of
-from onereshape.repair.dims.contents import follow
-from onereshape.rule.sizes import Size, TooLongError
-from onereshape.graphs.free_rules.state import FreeAnswer, Axes, Rules, FreeState, shown, sizes
+from onereshape.graphs.backtracking import Patience, Search, has_graphs, used
 from onereshape.graphs.edit import Edit
+from onereshape.graphs.free_rules.alignment import size_of
+from onereshape.graphs.free_rules.state import Axes, FreeAnswer, FreeState, Rules, shown, sizes
 from onereshape.graphs.free_rules.view import FreeView
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.operators import record_of
-from onereshape.graphs.backtracking import Patience, Search, has_graphs, used
+from onereshape.ground.errors import FixError
+from onereshape.repair.dims.contents import follow
+from onereshape.rule.sizes import Size, TooLongError
 
 _MOST_EXPLORED = 1_000
 """Nodes that are looked at to see whether another reading fails."""
 
 
-class _Walk:
+class _FreeWalk:
     """The dims and the sizes that depend on the symbols, as they go through a graph."""
 
     def __init__(self, state: FreeState) -> None:
@@ -77,7 +77,7 @@ Decided = list[tuple[ir.Node, FreeAnswer]]
 def decide(graph: ir.Graph, state: FreeState) -> list[Edit]:
     """Reads the graph, and says what must be rewritten; refuses what can be read in two ways."""
     nodes = list(graph)
-    decided = Search(nodes, _Walk(state)).run()
+    decided = Search(nodes, _FreeWalk(state)).run()
     places = {node: place for place, node in enumerate(nodes)}
     for node, answer in decided:
         if not answer.alone:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Dims
-from onereshape.repair.fitting.formulas import Known
 from onereshape.graphs.registry import operator_of
 from onereshape.graphs.rewrite import LAST, Rewriter
+from onereshape.repair.fitting.formulas import Known
 
-Given = Mapping[str, Sequence[Sequence[int]]]
+DifferingAttributes = Mapping[str, Sequence[Sequence[int]]]
 """The attributes that differ, each with what it is in every export."""
 
 _INPUTS_SINCE = {"Pad": 11, "Slice": 10, "Split": 13, "Tile": 6, "Reshape": 5, "Upsample": 9, "TopK": 10, "Expand": 8}
@@ -39,7 +39,7 @@ class Said(NamedTuple):
                 self.node.attributes.pop(name, None)
 
 
-def said(node: ir.Node, given: Given, data: Dims | None, known: Known) -> Said | str:
+def said(node: ir.Node, given: DifferingAttributes, data: Dims | None, known: Known) -> Said | str:
     """The attributes with which a node is the same in every export, or why there are none."""
     operator = operator_of(node)
     if operator == "Slice" and data is not None and given.keys() <= {"starts", "ends"}:

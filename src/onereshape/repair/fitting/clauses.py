@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from onereshape.rule.condition import Clause
 from onereshape.repair.fitting.columns import number_at
 from onereshape.repair.fitting.exported import Binding, Limit
 from onereshape.repair.fitting.formulas import Known
+from onereshape.rule.condition import Clause
 from onereshape.rule.sizes import Formula, Size, cut, fewest, reach
 
 NO_STEPS: Mapping[str, int] = MappingProxyType({})

@@ -12,8 +12,8 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.ground.errors import FixError
+from onereshape.ground.numpy_types import Array
 from onereshape.repair.fitting.differing import differing
-from onereshape.repair.fitting.likeness import Array
 
 _NEAR = 1e-6
 """How far numbers may be off that an exporter calculated."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Scope
-from onereshape.repair.fitting.formulas import Known
 from onereshape.graphs.registry import operator_of
+from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Formula, Size, cut
 
 _TOLD = slice(1, 4)

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.constants import DEFAULTS
 from onereshape.graphs.facts.order import nodes_of
-from onereshape.repair.fitting.likeness import Array, Nodes, differing_numbers, graphs_of, label
-from onereshape.repair.fitting.idle import handed_on
-from onereshape.repair.fitting.matching import Matched, Values
 from onereshape.graphs.unneeded import names_of
+from onereshape.ground.errors import FixError
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.idle import handed_on
+from onereshape.repair.fitting.likeness import Nodes, differing_numbers, graphs_of, label
+from onereshape.repair.fitting.matching import Counterparts, Matched
 
 
 class Use(NamedTuple):
@@ -108,7 +109,7 @@ def _unshared(matched: Matched, pairs: Sequence[Nodes]) -> dict[Nodes, ir.Node]:
     return homes
 
 
-def _mark(matched: Matched, values: Values, marks: Mapping[Nodes, int]) -> Any:
+def _mark(matched: Matched, values: Counterparts, marks: Mapping[Nodes, int]) -> Any:
     """What tells one input of a pair from another."""
     arrays = matched.constants.get(values)
     if arrays is not None:
@@ -159,14 +160,14 @@ def _rewire(matched: Matched, nodes: Nodes, home: ir.Node, homes: Mapping[Nodes,
     _hand_out(matched, graphs, read[len(home.inputs) :], homes)
 
 
-def _home(matched: Matched, values: Values, homes: Mapping[Nodes, ir.Node]) -> ir.Value | None:
+def _home(matched: Matched, values: Counterparts, homes: Mapping[Nodes, ir.Node]) -> ir.Value | None:
     """What stands for values in the first export, where a node makes them."""
     made, first = matched.made(values), values[0]
     return None if made is None or first is None else homes[made].outputs[first.index() or 0]
 
 
 def _hand_out(
-    matched: Matched, graphs: Sequence[ir.Graph], given: Sequence[Values], homes: Mapping[Nodes, ir.Node]
+    matched: Matched, graphs: Sequence[ir.Graph], given: Sequence[Counterparts], homes: Mapping[Nodes, ir.Node]
 ) -> None:
     """Has graphs of the first export give what their pairs say, under the names that they had."""
     places = [(graph, place) for graph in graphs for place in range(len(graph.outputs))]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.graphs.export_sizes import sizes_text
 from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.differing import Use
 from onereshape.repair.fitting.exported import Binding
 from onereshape.repair.fitting.formulas import told_apart
-from onereshape.graphs.export_sizes import sizes_text
 from onereshape.rule.sizes import Size
 
 Key = tuple[int, int]

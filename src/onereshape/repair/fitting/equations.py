@@ -15,7 +15,7 @@ from onereshape.graphs.registry import operator_of
 from onereshape.rule.sizes import Formula, Size
 
 Equation = tuple[Size, Size]
-Part = tuple[list[int], list[int]]
+DimsAndEntries = tuple[list[int], list[int]]
 """Dims of the data, and entries of the target, by their places."""
 _MEETING = frozenset({"Concat", "Einsum", "MatMul"})
 """Operators some of whose dims must be equal, beside those that broadcast."""
@@ -114,7 +114,7 @@ def spread(node: ir.Node, scope: Scope) -> dict[int, list[Size]]:
     return found
 
 
-def groups(data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]) -> Iterator[Part]:
+def groups(data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]) -> Iterator[DimsAndEntries]:
     """Which dims of the data, and which entries of the target, a Reshape turns into one another, by their values.
 
     A group ends where both have as many elements, in all exports.  An entry of -1, or of 0, takes what is left there.

@@ -13,11 +13,13 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
 from onereshape.rule.sizes import Formula, Size
 
-Array = np.ndarray[Any, Any]
 Binding = Mapping[str, int]
 """The sizes of the free symbols, in one export."""
+Numbers = tuple[int, ...]
+"""A number as each export has it."""
 Items = tuple[tuple[tuple[str, int], ...], ...]
 """The sizes of the free symbols in each export, as they can be looked up by."""
 
@@ -31,7 +33,7 @@ _FAR = 1e30
 _EPS = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float16, np.float32, np.float64)}
 
 
-class _Exported(NamedTuple):
+class _ExportedFields(NamedTuple):
     arrays: tuple[Array, ...]
     """One for each export, all of one type and rank."""
     bindings: tuple[Binding, ...]
@@ -91,7 +93,7 @@ def _varied(array: Array) -> bool:
     return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
 
 
-class Sizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
+class HashedSizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
     """Sizes that others are looked up by again and again."""
 
     @cached_property
@@ -103,12 +105,12 @@ class Sizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
 
 
 @lru_cache(maxsize=64)
-def as_sizes(known: tuple[Size, ...]) -> Sizes:
+def as_sizes(known: tuple[Size, ...]) -> HashedSizes:
     """The same object for the same sizes: it need not be compared where it is looked up."""
-    return Sizes(known)
+    return HashedSizes(known)
 
 
-class Exported(_Exported):
+class Exported(_ExportedFields):
     """A constant as each export has it; what many families ask of it is found once."""
 
     @cached_property

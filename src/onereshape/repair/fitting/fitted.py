@@ -13,28 +13,28 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
-from onereshape.graphs.facts.scope import Dims, Scope
+from onereshape.graphs.export_sizes import named
 from onereshape.graphs.facts.elements import array_of
+from onereshape.graphs.facts.scope import Dims, Scope
 from onereshape.graphs.facts.walk import Walk, unlike
+from onereshape.graphs.registry import operator_of
+from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.attributes import Said, said
+from onereshape.repair.fitting.crops import settle_crops
+from onereshape.repair.fitting.differing import Use
 from onereshape.repair.fitting.doubts import Doubt, Key, refusal
 from onereshape.repair.fitting.equations import equations, spread
-from onereshape.repair.fitting.crops import settle_crops
-from onereshape.repair.fitting.exported import Binding
+from onereshape.repair.fitting.exported import Binding, Numbers
 from onereshape.repair.fitting.formulas import Known
-from onereshape.repair.fitting.differing import Use
 from onereshape.repair.fitting.multiples import settle_pads, settle_unpadded
-from onereshape.repair.fitting.places import Place, Values, numbers_of
+from onereshape.repair.fitting.places import Place, numbers_of
 from onereshape.repair.fitting.pools import POOLS, Pool, pool_of
 from onereshape.repair.fitting.regrouping import Must, regrouped
 from onereshape.repair.fitting.replaying import Replay
 from onereshape.repair.fitting.slices import STEPPED, taken
 from onereshape.repair.fitting.starts import Start, copied, keep_constants
 from onereshape.repair.fitting.strided import WINDOWED, limited, strided, uneven
-from onereshape.graphs.export_sizes import named
-from onereshape.repair.fitting.unsettled import Kind, Unsettled, is_open
-from onereshape.graphs.registry import operator_of
+from onereshape.repair.fitting.unsettled import Choice, Unsettled, is_open
 from onereshape.rule.sizes import Formula, Size
 
 _MOST_HELD = 64
@@ -67,7 +67,7 @@ class Sized(NamedTuple):
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
-    same, seen = False, set[Kind]()
+    same, seen = False, set[Choice]()
     walk = _Fitting(model, uses, bindings, decided)
     while True:
         scope = walk.run(dims)
@@ -322,7 +322,7 @@ class _Fitting(Walk):
                 self.known.whole(size)
         self.fitted.append(Fitted(use, dims, entries))
 
-    def _name(self, doubt: Doubt, values: Values) -> Size:
+    def _name(self, doubt: Doubt, values: Numbers) -> Size:
         """A name for a number that may be read in several ways, or in none."""
         self._keep(doubt.use.node)
         return self.unsettled.name(doubt, values)

@@ -32,7 +32,7 @@ _MOST_BASES = 48
 _MOST_DOUBTFUL = 24
 """Formulas that prove nothing, and of which something else may choose one."""
 
-Found = TypeVar("Found")
+_T = TypeVar("_T")
 _Answers = dict[tuple[int, str, tuple[int, ...]], Any]
 """What was asked of numbers, by what was known, and the question."""
 
@@ -110,11 +110,11 @@ class Known(Everywhere):
         states = self._shared.states
         self._state = states.setdefault((self._state, more), len(states) + 1)
 
-    def _once(self, question: str, values: tuple[int, ...], find: Callable[[tuple[int, ...]], Found]) -> Found:
+    def _once(self, question: str, values: tuple[int, ...], find: Callable[[tuple[int, ...]], _T]) -> _T:
         """The answer to a question about numbers, which is found once for all who know the same."""
         key = self._state, question, values
         answers = self._shared.answers
-        found: Found
+        found: _T
         if key in answers:
             found = answers[key]
             return found

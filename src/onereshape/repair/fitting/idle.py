@@ -14,26 +14,26 @@ import onnx_ir as ir
 
 from onereshape.formats.onnx.onnx_graphs import ONNX
 from onereshape.graphs.constants import constant_tensor
-from onereshape.repair.fitting.likeness import Array
 from onereshape.graphs.registry import operator_of
+from onereshape.ground.numpy_types import Array
 
 _THE_END = 2**31 - 1
 """Ends from here on are no sizes: they say that all is taken that is left."""
 
-Given = Callable[[int], Array | None]
+ConstantOf = Callable[[int], Array | None]
 """What an input of a node always is, None where it is no constant."""
 Idling = Mapping[int | str, Any]
 """The inputs, and the attributes, with which a node does nothing."""
 
 
-def _pad(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
+def _pad(node: ir.Node, given: ConstantOf, dims: Sequence[int]) -> Idling | None:
     if "pads" in node.attributes:
         return {"pads": [0] * (2 * len(dims))}
     pads = given(1)
     return None if pads is None else {1: np.zeros_like(pads)}
 
 
-def _slice(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
+def _slice(node: ir.Node, given: ConstantOf, dims: Sequence[int]) -> Idling | None:
     if "starts" in node.attributes:
         count = len(node.attributes.get_ints("starts") or ())
         axes = node.attributes.get_ints("axes", range(count))
@@ -54,7 +54,7 @@ def _slice(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
     return found
 
 
-def _resize(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
+def _resize(node: ir.Node, given: ConstantOf, dims: Sequence[int]) -> Idling | None:
     if node.attributes.get_string("coordinate_transformation_mode") == "tf_crop_and_resize":
         return None
     axes = node.attributes.get_ints("axes") or range(len(dims))
@@ -67,17 +67,17 @@ def _resize(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
     return None if scales is None else {place: np.ones_like(scales)}
 
 
-def _expand(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
+def _expand(node: ir.Node, given: ConstantOf, dims: Sequence[int]) -> Idling | None:
     """An Expand, or a Reshape, to the dims that the data have."""
     target = given(1) if len(node.inputs) > 1 else None
     return {1: np.array(dims, np.int64)} if target is not None and target.shape == (len(dims),) else None
 
 
-def _tile(node: ir.Node, _: Given, dims: Sequence[int]) -> Idling | None:
+def _tile(node: ir.Node, _: ConstantOf, dims: Sequence[int]) -> Idling | None:
     return {1: np.ones(len(dims), np.int64)} if len(node.inputs) == 2 else None
 
 
-IDLE: Mapping[str, Callable[[ir.Node, Given, Sequence[int]], Idling | None]] = {
+IDLE: Mapping[str, Callable[[ir.Node, ConstantOf, Sequence[int]], Idling | None]] = {
     "Pad": _pad,
     "Slice": _slice,
     "Resize": _resize,
@@ -89,7 +89,7 @@ IDLE: Mapping[str, Callable[[ir.Node, Given, Sequence[int]], Idling | None]] = {
 """Operator -> the numbers with which it leaves data of given dims as they are; None where none do."""
 
 
-def idling(node: ir.Node, given: Given, data: ir.Value, dims: Sequence[int]) -> ir.Node | None:
+def idling(node: ir.Node, given: ConstantOf, data: ir.Value, dims: Sequence[int]) -> ir.Node | None:
     """The same node on data that it leaves as they are; it is in no graph, and its constants are no initializers."""
     numbers = IDLE[operator_of(node)](node, given, dims)
     if numbers is None:

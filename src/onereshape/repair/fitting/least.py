@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Scope
+from onereshape.graphs.registry import operator_of
 from onereshape.repair.fitting.exported import Limit, at_least
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.signs import never_below
 from onereshape.repair.fitting.strided import WINDOWED
-from onereshape.graphs.registry import operator_of
 from onereshape.rule.sizes import Formula, Size, fewest, symbol
 
 _WINDOW = "no window is longer than what it goes over"

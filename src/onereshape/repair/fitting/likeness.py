@@ -9,8 +9,8 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.graphs.registry import operator_of
+from onereshape.ground.numpy_types import Array
 
-Array = np.ndarray[Any, Any]
 Nodes = tuple[ir.Node, ...]
 """One node of each export."""
 

@@ -14,16 +14,19 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
-from onereshape.graphs.folding.folding import Folding
 from onereshape.graphs.constants import constant_tensor, dims_of_tensor
+from onereshape.graphs.export_sizes import listed
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.facts.order import nodes_of
+from onereshape.graphs.folding.folding import Folding
+from onereshape.graphs.record import record_of
+from onereshape.graphs.registry import operator_of
+from onereshape.graphs.shapes import facts_of
+from onereshape.ground.errors import FixError
+from onereshape.ground.numpy_types import Array
 from onereshape.repair.fitting.idle import IDLE, handed_on, idling
-from onereshape.graphs.export_sizes import listed
 from onereshape.repair.fitting.likeness import (
     GRAPHS,
-    Array,
     Nodes,
     apart,
     equal,
@@ -32,15 +35,12 @@ from onereshape.repair.fitting.likeness import (
     signature,
     stored_alike,
 )
-from onereshape.graphs.record import record_of
-from onereshape.graphs.registry import operator_of
-from onereshape.graphs.shapes import facts_of
 from onereshape.rule.sizes import Size
 
 _MOST_IDLE = 3
 """Nodes one after the other that an export does not have."""
 
-Values = tuple[ir.Value | None, ...]
+Counterparts = tuple[ir.Value | None, ...]
 """One value of each export."""
 
 
@@ -49,11 +49,11 @@ class Matched:
 
     def __init__(self, models: Sequence[ir.Model]) -> None:
         self.models = models
-        self.inputs: dict[Nodes, list[Values]] = {}
+        self.inputs: dict[Nodes, list[Counterparts]] = {}
         """The nodes that are paired, with their inputs, and with what the graphs inside of them give."""
-        self.constants: dict[Values, tuple[Array, ...]] = {}
+        self.constants: dict[Counterparts, tuple[Array, ...]] = {}
         """The constants that differ, as each export has them."""
-        self._apart: dict[Values, str] = {}
+        self._apart: dict[Counterparts, str] = {}
         """What is not paired, and why."""
         self._left: set[Nodes] = set()
         """Nodes that need something that is not paired."""
@@ -61,9 +61,9 @@ class Matched:
         """The inputs of graphs inside, by node and place."""
         self.added: set[ir.Node] = set()
         """Nodes that do nothing, and are in no graph: where an export has none, and another one has."""
-        self._places: dict[Values, Values] = {}
+        self._places: dict[Counterparts, Counterparts] = {}
         """What stands for values: the same, or what added nodes give."""
-        self._makers: dict[Values, Nodes] = {}
+        self._makers: dict[Counterparts, Nodes] = {}
         self._facts: dict[int, Facts] = {}
         self._foldings: dict[int, Folding] = {}
         self.outputs = self._outputs()
@@ -74,12 +74,12 @@ class Matched:
         self._users = self._read_by() if self._apart else {}
         self._mend()
 
-    def made(self, values: Values) -> Nodes | None:
+    def made(self, values: Counterparts) -> Nodes | None:
         """The nodes that make values, where these are paired and are no constants."""
         nodes = self._makers.get(values)
         return None if nodes is None or nodes in self._left or values in self.constants else nodes
 
-    def _outputs(self) -> list[Values]:
+    def _outputs(self) -> list[Counterparts]:
         outputs = [model.graph.outputs for model in self.models]
         names = [[value.name for value in each] for each in outputs]
         other = next((each for each in names if each != names[0]), None)
@@ -99,7 +99,7 @@ class Matched:
             inputs[nodes] = read = [places.get(values) or self._placed(values) for values in self._read(nodes)]
             pending += [made for values in read if (made := makers.get(values)) is not None and made not in inputs]
 
-    def _placed(self, values: Values) -> Values:
+    def _placed(self, values: Counterparts) -> Counterparts:
         """What stands for values, after they were compared."""
         place = self._places.get(values)
         if place is not None:
@@ -113,7 +113,7 @@ class Matched:
         place = self._places[values] = values if found is None else self._placed(found)
         return place
 
-    def _compare(self, values: Values) -> Nodes | None:
+    def _compare(self, values: Counterparts) -> Nodes | None:
         """Notes why values do not match, or how they differ; the nodes that make them, where some do."""
         computed = _computed(values)
         if computed is not None and _one(computed, values):  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ class Matched:
 
     # A node that some exports have only, since it does nothing in the others
 
-    def _bridged(self, values: Values) -> Values | None:
+    def _bridged(self, values: Counterparts) -> Counterparts | None:
         """Values behind a node that some exports have and the others get, if that makes them alike."""
         known = [value for value in values if value is not None]
         steps = self._steps(known, _MOST_IDLE) if len(known) == len(values) else []
@@ -166,7 +166,7 @@ class Matched:
             found.append(maker.outputs[0])
         return tuple(found)
 
-    def _uncast(self, values: Values) -> Values | None:
+    def _uncast(self, values: Counterparts) -> Counterparts | None:
         """Values without a Cast to the type that they have already, if there is one."""
         found = list(values)
         for place, value in enumerate(values):
@@ -211,7 +211,7 @@ class Matched:
             return len({*inner}) == 1
         return len({value.name for value in values}) == 1
 
-    def _constants(self, values: Values, tensors: Sequence[Any]) -> None:
+    def _constants(self, values: Counterparts, tensors: Sequence[Any]) -> None:
         first, *others = tensors
         if len(others) == 1 and stored_alike(*tensors):
             return  # as most are
@@ -226,10 +226,10 @@ class Matched:
         if not all(equal(array, arrays[0]) for array in arrays[1:]):
             self.constants[values] = arrays
 
-    def _read(self, nodes: Nodes) -> list[Values]:
+    def _read(self, nodes: Nodes) -> list[Counterparts]:
         """What nodes read, side by side: their inputs, and what the graphs inside of them give."""
         read = [node.inputs for node in nodes]
-        found: list[Values] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
+        found: list[Counterparts] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
         for name, attribute in nodes[0].attributes.data.items():
             if attribute.type not in GRAPHS:
                 continue  # as most are
@@ -263,26 +263,26 @@ class Matched:
             if values in self.constants:
                 raise FixError("unlike", why=f"the output {output.name} is a constant, and another in each export")
 
-    def _read_by(self) -> dict[Values, list[Nodes]]:
+    def _read_by(self) -> dict[Counterparts, list[Nodes]]:
         """Which nodes read values."""
-        found: dict[Values, list[Nodes]] = {}
+        found: dict[Counterparts, list[Nodes]] = {}
         for nodes, read in self.inputs.items():
             for values in read:
                 found.setdefault(values, []).append(nodes)
         return found
 
-    def _ordered(self, places: Iterable[Values]) -> list[Values]:
+    def _ordered(self, places: Iterable[Counterparts]) -> list[Counterparts]:
         """Places in the order of the first export's graph: by what makes them, or by what reads them first."""
         order = {node: number for number, node in enumerate(nodes_of(self.models[0].graph))} if places else {}
 
-        def number(values: Values) -> int:
+        def number(values: Counterparts) -> int:
             maker = values[0].producer() if values[0] is not None else None
             nodes = [maker] if maker is not None else [each[0] for each in self._users.get(values, ())]
             return min((order.get(node, len(order)) for node in nodes), default=len(order))
 
         return sorted(places, key=number)
 
-    def _folded(self, values: Values) -> bool:
+    def _folded(self, values: Counterparts) -> bool:
         """Whether every export computes a place from constants alone."""
         arrays: list[Array] = []
         for place, value in enumerate(values):
@@ -322,7 +322,7 @@ def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
     return True
 
 
-def _computed(values: Values) -> Nodes | None:
+def _computed(values: Counterparts) -> Nodes | None:
     """The nodes that make values; None where one of them is a constant, or an input, or is missing."""
     found: list[ir.Node] = []
     for value in values:

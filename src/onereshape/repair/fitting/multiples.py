@@ -13,6 +13,7 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Scope
+from onereshape.graphs.registry import operator_of
 from onereshape.repair.fitting.doubts import ambiguous
 from onereshape.repair.fitting.ends import is_clipped
 from onereshape.repair.fitting.formulas import Known, told_apart
@@ -20,9 +21,7 @@ from onereshape.repair.fitting.idle import handed_on
 from onereshape.repair.fitting.places import SIZED
 from onereshape.repair.fitting.readings import MULTIPLES
 from onereshape.repair.fitting.strided import windows_of
-from onereshape.graphs.registry import operator_of
 from onereshape.rule.sizes import Formula, Size, ceiling, cut, depends
-
 
 _PADDING = frozenset({"ConvTranspose", "Pad", "Resize"})
 """Operators that may make data as large as a multiple of a number, or as they were."""
@@ -32,7 +31,7 @@ Patched = tuple[ir.Node, int]
 """A Conv that takes patches side by side, and their size."""
 
 
-class _Axis(NamedTuple):
+class _PaddedAxis(NamedTuple):
     """An axis of data that follows the sizes, and what a Pad makes of it."""
 
     data: Formula
@@ -164,7 +163,7 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
             known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
 
 
-def _settle_varying(axis: _Axis, multiples: Iterable[int], known: Known) -> None:
+def _settle_varying(axis: _PaddedAxis, multiples: Iterable[int], known: Known) -> None:
     """Asks for sizes at which no more is added than exports show how, and something where all of them add something."""
     more = axis.padded - axis.data
     if set(known.values(more) or ()) == {0, 1} and not multiples:
@@ -195,7 +194,7 @@ def _settle_transposed(node: ir.Node, scope: Scope, known: Known, shown: Iterabl
             _restored(size, shown, known)
 
 
-def _check(node: ir.Node, axis: _Axis, shown: Iterable[Size], known: Known, done: str) -> None:
+def _check(node: ir.Node, axis: _PaddedAxis, shown: Iterable[Size], known: Known, done: str) -> None:
     """Refuses an axis that may become a multiple of a number, and was read otherwise."""
     if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
         what = f"the size to which {axis.data} is {done}"
@@ -209,7 +208,7 @@ _SETTLED: Mapping[str, Callable[[ir.Node, Scope, Known, Iterable[Size]], None]] 
 }
 
 
-def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
+def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_PaddedAxis]:
     before = None if node.inputs[0] is None else scope.dims_of(node.inputs[0])
     for place, (data, padded) in enumerate(zip(before or (), scope.dims.get(node.outputs[0], ()), strict=False)):
         sizes, wanted = known.values(data), known.values(padded)
@@ -217,10 +216,10 @@ def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
             pairs = list(zip(sizes, wanted, strict=True))
             # To a number: up to that, it is what the next multiple of it is.
             found = [many for many in MULTIPLES if many != padded and all(-a // many * -many == b for a, b in pairs)]
-            yield _Axis(data, padded, len({b - a for a, b in pairs}) > 1, tuple(found), place)
+            yield _PaddedAxis(data, padded, len({b - a for a, b in pairs}) > 1, tuple(found), place)
 
 
-def _read(axis: _Axis, known: Known) -> list[int]:
+def _read(axis: _PaddedAxis, known: Known) -> list[int]:
     """The numbers to a multiple of which an axis is padded everywhere: to the next one, or beyond it."""
     more = axis.padded - axis.data
     return [
@@ -230,7 +229,7 @@ def _read(axis: _Axis, known: Known) -> list[int]:
     ]
 
 
-def _is_free(axis: _Axis) -> bool:
+def _is_free(axis: _PaddedAxis) -> bool:
     """Whether as many are added as a free size has, or one more or less: no multiple is so far in all exports."""
     more = axis.padded - axis.data
     return any(isinstance(each, Formula) and each.name is not None for each in (more, more - 1, more + 1))
@@ -255,7 +254,7 @@ def _restored(found: Size, shown: Iterable[Size], known: Known) -> None:
         known.keep(found, min(alike, key=lambda size: len(str(size))))
 
 
-def _is_met(axis: _Axis, shown: Iterable[Size], known: Known) -> bool:
+def _is_met(axis: _PaddedAxis, shown: Iterable[Size], known: Known) -> bool:
     """Whether data have the size to which an axis is padded."""
     values = known.values(axis.padded)
     return any(known.values(size) == values and known.equal(size, axis.padded) for size in shown)

@@ -11,10 +11,10 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.graphs.constants import constant_tensor
-from onereshape.repair.fitting.fitted import Fitted
+from onereshape.graphs.registry import operator_of
 from onereshape.repair.fitting.exported import Binding
 from onereshape.repair.fitting.families.strides import Quotient, quotients
-from onereshape.graphs.registry import operator_of
+from onereshape.repair.fitting.fitted import Fitted
 from onereshape.rule.sizes import Formula
 
 _HANDED_ON = {"Add", "Cast", "Concat", "Expand", "Flatten", "Identity", "Reshape", "Sub", "Transpose", "Unsqueeze"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onereshape.graphs.facts.scope import Dims
-from onereshape.repair.fitting.equations import Part
+from onereshape.repair.fitting.equations import DimsAndEntries
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.unsettled import is_open
 from onereshape.rule.sizes import Size, product
 
 
-def parted(known: Known, parts: list[Part], dims: Dims, words: Sequence[Size]) -> list[Part]:
+def parted(known: Known, parts: list[DimsAndEntries], dims: Dims, words: Sequence[Size]) -> list[DimsAndEntries]:
     """Groups; what is 1 in all exports goes with those before it, where it makes them equal: there may be more.
 
     A Reshape of [1, nh, nw, 7, 7] to [-1, 7, 7] has one window in small pictures, which is no part of the sevens.
@@ -21,7 +21,7 @@ def parted(known: Known, parts: list[Part], dims: Dims, words: Sequence[Size]) -
         values = [known.values(sizes[at]) for at in places]
         return next((at for at, each in enumerate(values) if each is None or {*each} != {1}), len(values))
 
-    def even(part: Part) -> bool:
+    def even(part: DimsAndEntries) -> bool:
         one, other = product(dims[at] for at in part[0]), product(words[at] for at in part[1])
         if is_open(one) or is_open(other) or any(words[at] == -1 for at in part[1]):
             return True

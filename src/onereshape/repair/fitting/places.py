@@ -13,6 +13,7 @@ from onereshape.graphs.facts.scope import Scope
 from onereshape.repair.fitting.differing import Use
 from onereshape.repair.fitting.doubts import Doubt, Key
 from onereshape.repair.fitting.equations import groups, hints
+from onereshape.repair.fitting.exported import Numbers
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.regrouping import Must, quotient
 from onereshape.repair.fitting.unsettled import is_crossed, is_end, is_open
@@ -29,24 +30,21 @@ _HALVES = ({0}, {1}, {-1}, {0, 1}, {0, -1})
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
 
-Values = tuple[int, ...]
-"""A number in each export."""
 
-
-Name = Callable[[Doubt, Values], Size]
+Name = Callable[[Doubt, Numbers], Size]
 """Gives a name to a number that may be read in several ways, or in none."""
 
 
-def numbers_of(uses: Iterable[Use]) -> frozenset[Values]:
+def numbers_of(uses: Iterable[Use]) -> frozenset[Numbers]:
     """The dims that differ between the exports, and the integers."""
-    found = set[Values]()
+    found = set[Numbers]()
     for use in uses:
         found.update(zip(*(array.shape for array in use.arrays), strict=False))
         found.update(_rows(use) or ())
     return frozenset(values for values in found if len({*values}) > 1)
 
 
-def _rows(use: Use) -> list[Values] | None:
+def _rows(use: Use) -> list[Numbers] | None:
     """The numbers of a small tensor of integers, which is as large in all exports."""
     first, *others = use.arrays
     if first.dtype.kind not in "iu" or first.size > _MOST_ENTRIES or any(each.shape != first.shape for each in others):
@@ -103,7 +101,7 @@ class Place(NamedTuple):
             ]
         )
 
-    def _cutting(self, values: Values, told: Sequence[Size]) -> list[Size]:
+    def _cutting(self, values: Numbers, told: Sequence[Size]) -> list[Size]:
         """The sizes of other tensors that a Slice may end at, and leave something out, where it seems to leave nothing.
 
         In all exports they are as large as its data: data that were padded by nothing are cut to what they were before.
@@ -112,7 +110,7 @@ class Place(NamedTuple):
         others = self.known.sized(values) if own else []
         return [size for size in others if not any(self.known.never_below(size - each, 0) for each in own)]
 
-    def _meant(self, place: int, values: Values, told: Sequence[Size]) -> Size | None:
+    def _meant(self, place: int, values: Numbers, told: Sequence[Size]) -> Size | None:
         """What one number stands for: what the node itself tells, or the only reading that fits."""
         if len({*values}) == 1:
             return values[0]
@@ -125,7 +123,7 @@ class Place(NamedTuple):
             return None
         return self._likely(values, self._own(place)) or self._back(place, values)
 
-    def _likely(self, values: Values, own: frozenset[str]) -> Size | None:
+    def _likely(self, values: Numbers, own: frozenset[str]) -> Size | None:
         """The only reading that fits; of a number about an axis, no size of another one if one of its own fits."""
         size = self.known.sure(values)
         if not own or (isinstance(size, Formula) and not size.symbols.isdisjoint(own)):
@@ -148,7 +146,7 @@ class Place(NamedTuple):
         size = dims[place % len(dims)]
         return size.symbols if isinstance(size, Formula) and not is_open(size) else frozenset()
 
-    def _back(self, place: int, values: Values) -> Size | None:
+    def _back(self, place: int, values: Numbers) -> Size | None:
         """A bound of a Slice that is a size before or behind the middle of its data, or their end.
 
         That is no number of its own: relative positions are from 200 - S to 199 + S of a table of 399 rows.
@@ -173,7 +171,7 @@ class Place(NamedTuple):
         data = node.inputs[0] if node.op_type == "Reshape" and self.slot == 1 else None
         return data is not None and any(map(is_crossed, self.scope.dims_of(data) or ()))
 
-    def _of_its_axis(self, values: Values, own: frozenset[str]) -> Size | None:
+    def _of_its_axis(self, values: Numbers, own: frozenset[str]) -> Size | None:
         """The only one of several readings that depends on what its axis depends on, or that reads the same of it as
         of another axis: multiples of 8 that both become, of which one may be those of 4.
         """
@@ -184,7 +182,7 @@ class Place(NamedTuple):
             found = [size for size in found if size in alike]
         return found[0] if len(found) == 1 and len(proven) > 1 else None
 
-    def _told(self, values: Values, told: Sequence[Size]) -> list[Size]:
+    def _told(self, values: Numbers, told: Sequence[Size]) -> list[Size]:
         """What the node itself tells of one number."""
         here: list[Size] = []
         for size in told:
@@ -192,7 +190,7 @@ class Place(NamedTuple):
                 here += [] if any(self.known.equal(size, other) for other in here) else [size]
         return here
 
-    def _named(self, place: int, values: Values, told: Sequence[Size], what: str = "") -> Size:
+    def _named(self, place: int, values: Numbers, told: Sequence[Size], what: str = "") -> Size:
         """A name of its own for a number that may be read in several ways, or in none."""
         key, here = (self.number, place), self._told(values, told)
         if here:
@@ -211,7 +209,7 @@ class Place(NamedTuple):
         operator = self.use.node.op_type
         return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self.slot > 0)
 
-    def _parted(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
+    def _parted(self, rows: Sequence[Numbers], found: list[Size | None]) -> list[Size | None]:
         """Numbers; of those that say how data are parted, the last one that differs is what the others leave."""
         node = self.use.node
         data = node.inputs[0] if node.op_type == "Split" and self.slot == 1 else None
@@ -226,7 +224,7 @@ class Place(NamedTuple):
             return found
         return [*found[:last], rest, *found[last + 1 :]]
 
-    def _halved(self, rows: Sequence[Values]) -> Iterator[tuple[int, int]]:
+    def _halved(self, rows: Sequence[Numbers]) -> Iterator[tuple[int, int]]:
         """Where a Pad says how much it adds before an axis and behind it, each of which is half of it in all exports.
 
         What is the same in all of them is a number, and nothing at all is no half.
@@ -241,7 +239,7 @@ class Place(NamedTuple):
                 yield place, place + half
 
     def _halves(
-        self, rows: Sequence[Values], found: Sequence[Size | None], place: int, behind: int
+        self, rows: Sequence[Numbers], found: Sequence[Size | None], place: int, behind: int
     ) -> tuple[Size | None, Size | None]:
         """Half of what is added, rounded down, and the rest, or the other way round; what that is, both together tell.
 
@@ -259,7 +257,7 @@ class Place(NamedTuple):
         smaller = cut(size, 2)
         return (smaller, size - smaller) if sum(before) <= sum(after) else (size - smaller, smaller)
 
-    def _restoring(self, place: int, both: Values) -> Size | None:
+    def _restoring(self, place: int, both: Numbers) -> Size | None:
         """What is added to an axis that becomes as large as a size that is known."""
         data = self.use.node.inputs[0]
         dims = None if data is None else self.scope.dims_of(data)
@@ -270,7 +268,7 @@ class Place(NamedTuple):
         exact = self.known.exactly(tuple(a + b for a, b in zip(values, both, strict=True)))
         return exact[0] - own if len(exact) == 1 and not is_open(exact[0]) else None
 
-    def _in_a_row(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
+    def _in_a_row(self, rows: Sequence[Numbers], found: list[Size | None]) -> list[Size | None]:
         """Entries; those are open that follow each other in all exports, and were read as if they did not elsewhere."""
         entries = [*found]
         for place, (row, after) in enumerate(pairwise(rows)):
@@ -283,7 +281,7 @@ class Place(NamedTuple):
                         entries[at] = self.name(Doubt(key, self.use, readings, frozenset(readings[1:])), rows[at])
         return entries
 
-    def _balanced(self, rows: Sequence[Values], entries: list[Size | None]) -> list[Size | None]:
+    def _balanced(self, rows: Sequence[Numbers], entries: list[Size | None]) -> list[Size | None]:
         """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
         node = self.use.node
         data = node.inputs[0]

@@ -11,19 +11,21 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from onereshape.rule.condition import Clause
-from onereshape.ground.errors import FixError
 from onereshape.formats.onnx.onnx_graphs import opset_of
 from onereshape.graphs.constants import DEFAULTS
 from onereshape.graphs.edit import Change, Edit, apply_edits, declare
+from onereshape.graphs.export_sizes import Names, sizes_text, symbols_of
 from onereshape.graphs.facts.scope import Dims
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.graphs.unneeded import bury
+from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.attributes import Said
 from onereshape.repair.fitting.clauses import clauses_of, known_clauses
+from onereshape.repair.fitting.differing import Use, differing
 from onereshape.repair.fitting.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, sizes_at
 from onereshape.repair.fitting.families import readings_of
 from onereshape.repair.fitting.families.strides import from_where
 from onereshape.repair.fitting.fitted import Fitted, Sized, fitted
-from onereshape.repair.fitting.differing import Use, differing
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.least import least
 from onereshape.repair.fitting.multiplied import multiplied
@@ -31,9 +33,7 @@ from onereshape.repair.fitting.opsets import check_written
 from onereshape.repair.fitting.pools import Pool
 from onereshape.repair.fitting.rested import plainest
 from onereshape.repair.fitting.signs import signs
-from onereshape.graphs.export_sizes import Names, sizes_text, symbols_of
-from onereshape.graphs.rewrite import Rewriter
-from onereshape.graphs.unneeded import bury
+from onereshape.rule.condition import Clause
 from onereshape.rule.sizes import Formula, Size, symbol
 
 

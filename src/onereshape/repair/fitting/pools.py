@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Dims
-from onereshape.repair.fitting.formulas import Known
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Size, exact, over
 
 POOLS = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax", "LpPool": "ReduceL2"}

@@ -12,11 +12,10 @@ from itertools import combinations
 from math import gcd
 from typing import NamedTuple
 
+from onereshape.repair.fitting.exported import Numbers
 from onereshape.rule.sizes import Formula, Size, TooLongError, ceiling, cut, smallest
 
-Values = tuple[int, ...]
-"""A size in each export."""
-Base = tuple[Size, Values]
+Base = tuple[Size, Numbers]
 
 MULTIPLES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128)
 """Numbers of which models make multiples."""
@@ -61,7 +60,7 @@ class Candidate(NamedTuple):
         return Reading(self.make(), self.cost, self.proves)
 
 
-def derived(bases: Sequence[Base], values: Values, numbers: Collection[Values] = ()) -> Iterator[Candidate]:
+def derived(bases: Sequence[Base], values: Numbers, numbers: Collection[Numbers] = ()) -> Iterator[Candidate]:
     """Formulas of known sizes that have these values; the model has these numbers, which tell what is likely."""
     few = len(values) < 3
     for size, own in bases:
@@ -84,7 +83,7 @@ def _triangle(size: Size, less: int) -> Size:
     return cut(size * (size + less), 2)
 
 
-def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
+def _lines(size: Size, own: Numbers, values: Numbers, *, few: bool) -> Iterator[Candidate]:
     line = _line(own, values)
     if line is not None:
         slope, start = line
@@ -94,7 +93,7 @@ def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Ca
         yield Candidate(lambda: size * slope + start, cost, usual or not few)
 
 
-def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
+def _quotients(size: Size, own: Numbers, values: Numbers, *, few: bool) -> Iterator[Candidate]:
     """Quotients rounded down, up, and to the nearest, plus a number."""
     (number, *numbers), (value, *others) = own, values
     rest = list(zip(numbers, others, strict=True))
@@ -116,7 +115,7 @@ def _quotient(size: Size, top: int, divisor: int, start: int) -> Size:
     return cut(size + top, divisor) + start
 
 
-def _divisors(own: Values, values: Values) -> range:
+def _divisors(own: Numbers, values: Numbers) -> range:
     """The divisors that leave sizes about as far apart as the values are."""
     far, near = max(range(len(own)), key=own.__getitem__), min(range(len(own)), key=own.__getitem__)
     apart, wanted = own[far] - own[near], values[far] - values[near]
@@ -126,7 +125,7 @@ def _divisors(own: Values, values: Values) -> range:
     return range(max(2, apart // (wanted + 1)), min(_MOST_DIVISOR, most) + 1)
 
 
-def _multiples(size: Size, own: Values, values: Values, numbers: Collection[Values]) -> Iterator[Candidate]:
+def _multiples(size: Size, own: Numbers, values: Numbers, numbers: Collection[Numbers]) -> Iterator[Candidate]:
     """Multiples of a number below and above, and how far they are: the rest of a division.
 
     Of several numbers of which these are multiples, the smallest is no more likely than the others.
@@ -171,7 +170,7 @@ def _rest(size: Size, divisor: int) -> Size:
     return size - cut(size, divisor) * divisor
 
 
-def _parts(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
+def _parts(size: Size, own: Numbers, values: Numbers) -> Iterator[Candidate]:
     """Some tenths of a size, some sevenths: what an exporter has calculated from a ratio."""
     largest, value = max(zip(own, values, strict=True))
     for below in range(3, _MOST_DENOMINATOR + 1):
@@ -186,7 +185,7 @@ def _parts(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
                     yield Candidate(partial(_share, size, above, top, below), cost, proves=False)
 
 
-def _proportions(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
+def _proportions(size: Size, own: Numbers, values: Numbers) -> Iterator[Candidate]:
     """A part of a size, exactly in all exports: 14 and 21 of 16 and 24 are seven eighths, whatever else they are."""
     common = gcd(own[0], values[0])
     if not common:
@@ -202,7 +201,7 @@ def _share(size: Size, above: int, top: int, below: int) -> Size:
     return cut(size * above + top, below)
 
 
-def _limited(size: Size, own: Values, values: Values, bases: Sequence[Base], *, few: bool) -> Iterator[Candidate]:
+def _limited(size: Size, own: Numbers, values: Numbers, bases: Sequence[Base], *, few: bool) -> Iterator[Candidate]:
     """The size itself, but not more than a number: of two exports, one has the size, and the other that number.
 
     Then it must be one at which windows commonly end.  What is the smaller one of two sizes ends at no number.
@@ -216,7 +215,7 @@ def _limited(size: Size, own: Values, values: Values, bases: Sequence[Base], *, 
         yield Candidate(lambda: smallest(size, most), _ROUNDED if round_one else 2 + _bits(most), common or not few)
 
 
-def _pairs(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
+def _pairs(one: Base, other: Base, values: Numbers) -> Iterator[Candidate]:
     (first, left), (second, right) = one, other
     if values[0] == left[0] + right[0] and values == tuple(a + b for a, b in zip(left, right, strict=True)):
         yield Candidate(lambda: first + second, 2)
@@ -229,7 +228,7 @@ def _pairs(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
     yield from _products(one, other, values)
 
 
-def _beside(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
+def _beside(one: Base, other: Base, values: Numbers) -> Iterator[Candidate]:
     """Sums and differences of two free sizes, and 1 more or less: a mask of S queries, the last ones of T keys."""
     (first, left), (second, right) = one, other
     for more in (-1, 1):
@@ -244,7 +243,7 @@ def _line_of(first: Size, times: int, second: Size, more: int) -> Size:
     return first + second * times + more
 
 
-def _products(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
+def _products(one: Base, other: Base, values: Numbers) -> Iterator[Candidate]:
     """Products, times a number or plus a number."""
     (first, left), (second, right) = one, other
     apart = left[-1] * right[-1] - left[0] * right[0]
@@ -265,7 +264,7 @@ def _tried(make: Callable[[], Size]) -> Size | None:
         return None
 
 
-def _line(own: Values, values: Values) -> tuple[int, int] | None:
+def _line(own: Numbers, values: Numbers) -> tuple[int, int] | None:
     """The slope and the start of the line that takes these sizes to those values, of whole numbers."""
     x, y = own[0], values[0]
     other = next(((a, b) for a, b in zip(own, values, strict=True) if a != x), None)
@@ -278,7 +277,7 @@ def _line(own: Values, values: Values) -> tuple[int, int] | None:
     return slope, start
 
 
-def _less(one: Values, other: Values) -> Values:
+def _less(one: Numbers, other: Numbers) -> Numbers:
     return tuple(a - b for a, b in zip(one, other, strict=True))
 
 

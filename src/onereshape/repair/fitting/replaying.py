@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.graphs.facts.scope import Dims, Scope
-from onereshape.graphs.facts.elements import Array
+from onereshape.graphs.facts.elements import ElementArray
 from onereshape.graphs.facts.order import inner_graphs
+from onereshape.graphs.facts.scope import Dims, Scope
 from onereshape.repair.fitting.regrouping import Must, Target
 from onereshape.rule.sizes import Formula
 
@@ -26,7 +26,7 @@ class Fact(NamedTuple):
     """What is known of a value."""
 
     dims: Dims | None
-    elements: Array | None
+    elements: ElementArray | None
 
 
 class _Read(NamedTuple):

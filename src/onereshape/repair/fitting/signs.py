@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Scope
+from onereshape.graphs.registry import operator_of
 from onereshape.repair.fitting.exported import Binding, Limit
 from onereshape.repair.fitting.formulas import Known
-from onereshape.graphs.registry import operator_of
 from onereshape.rule.sizes import Formula, Size
 
 _PADS = "a pad that is negative removes entries"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from onereshape.graphs.facts.scope import Scope
-from onereshape.repair.fitting.formulas import Known
 from onereshape.graphs.registry import operator_of
+from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Formula, Size, ceiling, largest, smallest
 
 STEPPED = frozenset({"Slice"})

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.ground.errors import FixError
 from onereshape.graphs.facts.scope import Scope
+from onereshape.graphs.registry import operator_of
+from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.idle import handed_on
-from onereshape.graphs.registry import operator_of
 from onereshape.rule.sizes import Formula, Size, ceiling, over, symbol
 
 WINDOWED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})

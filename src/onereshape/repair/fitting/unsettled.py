@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 
+from onereshape.graphs.registry import operator_of
+from onereshape.repair.fitting.differing import Use
 from onereshape.repair.fitting.doubts import Doubt, Key
 from onereshape.repair.fitting.formulas import Known
 from onereshape.repair.fitting.narrowing import Narrowed, by_equal, by_whole
 from onereshape.repair.fitting.strided import Strided, followed
-from onereshape.graphs.registry import operator_of
-from onereshape.repair.fitting.differing import Use
 from onereshape.rule.sizes import Formula, Size, symbol
 
 _OPEN = "?"
@@ -114,12 +114,12 @@ class Unsettled:
         alone = [size for size in sizes if size.name in self.doubts]
         return len(alone) != 1 and all(self.doubts[name].proven for name in names)
 
-    def kinds(self, keys: Iterable[Key]) -> set[Kind]:
+    def kinds(self, keys: Iterable[Key]) -> set[Choice]:
         """The kinds of numbers."""
         chosen = frozenset(keys)
         return {self.kind(name) for name, doubt in self.doubts.items() if doubt.key in chosen}
 
-    def kind(self, name: str) -> Kind:
+    def kind(self, name: str) -> Choice:
         """The kind of an open number."""
         return tuple(binding[name] for binding in self.known.bindings), self.doubts[name].readings
 
@@ -170,7 +170,7 @@ class Unsettled:
         return values is not None and values == self.known.values(other)
 
 
-Kind = tuple[tuple[int, ...], tuple[Size, ...]]
+Choice = tuple[tuple[int, ...], tuple[Size, ...]]
 """What a number is in the exports, and its readings: those of twins are the same."""
 
 
@@ -180,9 +180,9 @@ class _Narrowing:
     def __init__(self, unsettled: Unsettled, left: dict[str, list[Size]]) -> None:
         self._doubts, self._kind, self._left = unsettled.doubts, unsettled.kind, left
         self._names: set[str] = set()
-        self._seen: set[Kind] = set()
+        self._seen: set[Choice] = set()
         """The kinds of the numbers that were asked until one was told."""
-        self._first: dict[Kind, Size] = {}
+        self._first: dict[Choice, Size] = {}
         """What the numbers that were told then stand for."""
 
     def asks(self, *sizes: Size) -> bool:

@@ -6,19 +6,19 @@ was rounded.  So such numbers are read as integers are, by the same rules, and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from bisect import bisect
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import gcd, isfinite, pi
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, sizes_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Numbers, sizes_at
 from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Formula, Size, ceiling, cut, symbol
 
-Values = tuple[int, ...]
-_Items = tuple[tuple[str, int], ...]
+_SizeItems = tuple[tuple[str, int], ...]
 
 _CLEAR = 0.25
 """How far a number may be off, as it is rounded, and still show whether it is whole."""
@@ -38,7 +38,7 @@ FREE = 4
 """How odd a number is that may be any: two exports, less this number, have one left to prove a reading."""
 
 
-def whole(numbers: Array, eps: float) -> Values | None:
+def whole(numbers: Array, eps: float) -> Numbers | None:
     """The whole numbers above 0 that these are, as they are rounded; None if one is none, or too large to tell."""
     found = numbers.reshape(-1).tolist()
     return tuple([round(number) for number in found]) if all(is_whole(float(each), eps) for each in found) else None
@@ -105,7 +105,7 @@ def part_of(size: Size, many: int) -> tuple[Size, Size]:
     return cut(size, many), ceiling(size, many)
 
 
-def rounded_alike(exported: Exported, values: Values) -> Iterator[Size]:
+def rounded_alike(exported: Exported, values: Numbers) -> Iterator[Size]:
     """The sizes, rounded down and up, of which numbers are one part and a bit more or less, if no rest tells which."""
     for name in exported.bindings[0]:
         sizes = [binding[name] for binding in exported.bindings]
@@ -128,13 +128,13 @@ def _near(one: float, other: float) -> bool:
 _ROUND_ODD = [(number, oddness(number)) for number in ROUND]
 
 
-def integers(exported: Exported, values: Values, *, proven: bool = False) -> list[Size]:
+def integers(exported: Exported, values: Numbers, *, proven: bool = False) -> list[Size]:
     """The sizes that integers of these values may be in the same exports, the simplest first; of proven ones only."""
     found = [reading for reading in _of(exported).readings(values) if isinstance(reading.size, Formula)]
     return [reading.size for reading in found if reading.proves or not proven]
 
 
-def tensors(exported: Exported, values: Values) -> list[Size]:
+def tensors(exported: Exported, values: Numbers) -> list[Size]:
     """The sizes of tensors that have these values in the exports."""
     return _of(exported).exactly(values)
 
@@ -145,7 +145,7 @@ def _of(exported: Exported) -> Known:
 
 
 @lru_cache(maxsize=8)
-def _known(items: Sequence[_Items], sizes: tuple[Size, ...], steps: _Items) -> Known:
+def _known(items: Sequence[_SizeItems], sizes: tuple[Size, ...], steps: _SizeItems) -> Known:
     """The known sizes of some exports; those of one model are asked for again and again."""
     bindings: list[Binding] = [dict(each) for each in items]
     known = Known(bindings, dict(steps))

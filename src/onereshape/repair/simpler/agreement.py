@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from onereshape.rule.condition import at_least
 from onereshape.graphs.facts.reshape_runs import run
 from onereshape.graphs.facts.samples import number_of, samples_of
+from onereshape.rule.condition import at_least
 from onereshape.rule.sizes import Size
 
 
-class Step(NamedTuple):
+class TargetStep(NamedTuple):
     """One Reshape: the entries of its target, and whether a 0 copies."""
 
     entries: tuple[Size, ...]
@@ -33,7 +33,7 @@ class Agreement(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def agreement(data: tuple[Size, ...], before: tuple[Step, ...], after: tuple[Step, ...]) -> Agreement:
+def agreement(data: tuple[Size, ...], before: tuple[TargetStep, ...], after: tuple[TargetStep, ...]) -> Agreement:
     """What `after` does to data of these dims, beside what `before` does.
 
     >>> from onereshape.rule.sizes import symbol
@@ -61,7 +61,7 @@ def agreement(data: tuple[Size, ...], before: tuple[Step, ...], after: tuple[Ste
     return Agreement("refuses", tuple(at_least(name, 1) for name in sorted(empty))) if refused else Agreement("same")
 
 
-def _run(dims: Sequence[int] | None, steps: Sequence[Step], chosen: Mapping[str, int]) -> Sequence[int] | None:
+def _run(dims: Sequence[int] | None, steps: Sequence[TargetStep], chosen: Mapping[str, int]) -> Sequence[int] | None:
     for entries, copies in steps:
         words = _numbers(entries, chosen)
         dims = None if dims is None or words is None else run(dims, words, copies=copies)

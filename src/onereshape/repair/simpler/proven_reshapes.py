@@ -12,18 +12,18 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onereshape.formats.ir_as_onnx.drawing import is_within, net_of
 from onereshape.formats.onnx.onnx_graphs import ONNX, opset_of
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.words import meant
-from onereshape.formats.ir_as_onnx.drawing import is_within, net_of
 from onereshape.rule.sizes import Size, exact, product
 
-_Words = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
+_Asks = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
 """The inputs of a Reshape, and its attributes `allowzero` and `shape`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ProvenReshape:
     """One Reshape."""
 
     node: ir.Node
@@ -56,9 +56,9 @@ class Reader:
         self._model = model
         self._facts = facts
         self._net = net_of(model.graph)
-        self._known: dict[ir.Node, tuple[_Words, Reading | None]] = {}
+        self._known: dict[ir.Node, tuple[_Asks, ProvenReshape | None]] = {}
 
-    def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
+    def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> ProvenReshape | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
         if node.op_type != "Reshape" or node.domain not in ONNX or is_within(node, self._net, "Reshape"):
             return None
@@ -72,7 +72,7 @@ class Reader:
 
     def _read(
         self, node: ir.Node, root: ir.Graph | ir.Function, flag: ir.Attr | None, words: ir.Attr | None
-    ) -> Reading | None:
+    ) -> ProvenReshape | None:
         opset = opset_of(root)
         given = [value for value in node.inputs if value is not None]
         told = all(each is None or not each.is_ref() for each in (flag, words))
@@ -86,7 +86,9 @@ class Reader:
             entries = self._entries(given[1], root)
         output = None if entries is None else self._output(node, entries, dims, copies=copies)
         constant = opset < 5 or _is_constant(given[1])
-        return Reading(node, opset, given[0], given[1] if opset >= 5 else None, copies, constant, entries, dims, output)
+        return ProvenReshape(
+            node, opset, given[0], given[1] if opset >= 5 else None, copies, constant, entries, dims, output
+        )
 
     def is_conditional(self, node: ir.Node) -> bool:
         """Whether a Reshape succeeds at some sizes only."""

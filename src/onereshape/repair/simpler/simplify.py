@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.rule.dims import show
+from onereshape.formats.ir_as_onnx.drawing import KEY
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.onnx.onnx_graphs import ONNX, copyable, nodes, roots
 from onereshape.graphs.edit import Change, origin_of
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.shapes import facts_of
-from onereshape.repair.simpler.agreement import Agreement, Step, agreement
-from onereshape.repair.simpler.proven_reshapes import Reader, Reading
 from onereshape.graphs.unneeded import bury
 from onereshape.graphs.words import constant_words
-from onereshape.formats.ir_as_onnx.drawing import KEY
+from onereshape.repair.simpler.agreement import Agreement, TargetStep, agreement
+from onereshape.repair.simpler.proven_reshapes import ProvenReshape, Reader
+from onereshape.rule.dims import show
 from onereshape.rule.sizes import Formula, Size
 
 _MOST_MOVES = 60_000_000
@@ -43,7 +43,7 @@ def simplifications(model: ModelData, facts: Facts, *, owned: bool = False) -> l
     if model.format != "onnx":
         return []
     given: ir.Model = model.ir
-    work = _Work(given, facts, _reshapes(given))
+    work = _Simplifying(given, facts, _reshapes(given))
     if not work.promising:
         return []
     if owned and not given.functions and copyable(given.graph):
@@ -61,18 +61,18 @@ def simplify(model: ir.Model, facts: Facts | None = None) -> list[Change]:
     `facts` are those of the model, where they are known already.
     """
     reshapes = _reshapes(model)
-    return _simplified(_Work(model, facts or facts_of(model), reshapes)) if reshapes else []
+    return _simplified(_Simplifying(model, facts or facts_of(model), reshapes)) if reshapes else []
 
 
-def _reshapes(model: ir.Model) -> list[_Place]:
+def _reshapes(model: ir.Model) -> list[_Site]:
     """The Reshapes of a model."""
     found = ((node, place, root) for root, start in roots(model) for node, place in nodes(root, start, "Reshape"))
-    return [_Place(index, *each) for index, each in enumerate(found) if each[0].domain in ONNX]
+    return [_Site(index, *each) for index, each in enumerate(found) if each[0].domain in ONNX]
 
 
-def _simplified(work: _Work) -> list[Change]:
+def _simplified(work: _Simplifying) -> list[Change]:
     found: list[tuple[int, Change]] = []
-    again: _Work | None = work
+    again: _Simplifying | None = work
     while again is not None:
         work, before = again, len(found)
         for place in work.promising:
@@ -84,7 +84,7 @@ def _simplified(work: _Work) -> list[Change]:
     return [change for _, change in sorted(found, key=lambda pair: pair[0])]
 
 
-class _Place(NamedTuple):
+class _Site(NamedTuple):
     """A Reshape of a model."""
 
     order: int
@@ -95,10 +95,10 @@ class _Place(NamedTuple):
     """The graph or function that it is in."""
 
 
-class _Work:
+class _Simplifying:
     """What is shared by the steps on one model."""
 
-    def __init__(self, model: ir.Model, facts: Facts, reshapes: list[_Place]) -> None:
+    def __init__(self, model: ir.Model, facts: Facts, reshapes: list[_Site]) -> None:
         self._model = model
         self._reader = Reader(model, facts)
         self._rewriter = Rewriter(model)
@@ -109,11 +109,11 @@ class _Work:
         self.stale = False
         """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
 
-    def anew(self) -> _Work:
+    def anew(self) -> _Simplifying:
         """The same with the dims as they are now."""
-        return _Work(self._model, facts_of(self._model), self._reshapes)
+        return _Simplifying(self._model, facts_of(self._model), self._reshapes)
 
-    def _promises(self, place: _Place) -> bool:
+    def _promises(self, place: _Site) -> bool:
         read = self._reader.read(place.node, place.root)
         if read is None:
             return False
@@ -122,7 +122,7 @@ class _Work:
         flagged = not read.copies and numbers is not None and 0 not in numbers
         return not read.constant or chained or flagged or (read.dims is not None and read.dims == read.output)
 
-    def simplified(self, place: _Place) -> list[Change]:
+    def simplified(self, place: _Site) -> list[Change]:
         """Does what can be done to one Reshape."""
         node, root = place.node, place.root
         read = self._reader.read(node, root)
@@ -140,7 +140,7 @@ class _Work:
             read = again
         return changes
 
-    def _give_back(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+    def _give_back(self, read: ProvenReshape, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Removes a Reshape whose output has the dims of its data, or of what those were reshaped from."""
         if read.output is None:
             return None
@@ -166,7 +166,7 @@ class _Work:
             message = f"the Reshapes from {called} to here end where they began, at {_text(read.output)}"
         return _change("chain" if passed else "identity", read, name, message, (_entries(read), called))
 
-    def _merge(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+    def _merge(self, read: ProvenReshape, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Reads the data of the Reshape before it, if nobody else needs what that one makes."""
         inner = self._inner(read.data, root)
         alone = len(read.data.uses()) == 1 and not read.data.is_graph_output()
@@ -177,7 +177,7 @@ class _Work:
         said = None if stays else self._words(read, inner.dims)
         if not stays and said is None:
             return None
-        words = _step(read) if said is None else Step(tuple(said[0]), said[1])
+        words = _step(read) if said is None else TargetStep(tuple(said[0]), said[1])
         agreed = None if inner.dims is None else _agreed(inner.dims, [_step(inner), _step(read)], [words])
         if agreed is None or agreed.kind == "differs":
             return None
@@ -191,7 +191,7 @@ class _Work:
         message = f"its data come from another Reshape, {_name(inner.node)}; one with {after} does both{_where(agreed)}"
         return replace(_change("chain", read, name, message, (before, after)), conditions=agreed.conditions)
 
-    def _fold(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+    def _fold(self, read: ProvenReshape, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Writes a constant in place of a target that always equals it."""
         if read.constant:
             return None
@@ -201,7 +201,9 @@ class _Work:
         # Entries that are all numbers are those of the constant.
         agreed: Agreement | None = Agreement("same")
         if list(read.entries or ()) != said[0] or read.copies != said[1]:
-            agreed = None if read.dims is None else _agreed(read.dims, [_step(read)], [Step(tuple(said[0]), said[1])])
+            agreed = (
+                None if read.dims is None else _agreed(read.dims, [_step(read)], [TargetStep(tuple(said[0]), said[1])])
+            )
         if agreed is None or agreed.kind == "differs":
             return None
         self._write(read, root, *said)
@@ -210,7 +212,7 @@ class _Work:
         message = f"the target is computed at run time as {before}, which {means} the constant {after}{_where(agreed)}"
         return replace(_change("foldable-target", read, name, message, (before, after)), conditions=agreed.conditions)
 
-    def _drop_flag(self, read: Reading, _root: ir.Graph | ir.Function, name: str) -> Change | None:
+    def _drop_flag(self, read: ProvenReshape, _root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Drops allowzero=1 where no entry is 0; a layer of an IR always says what a 0 means."""
         numbers, graph = read.numbers, read.node.graph
         if read.copies or numbers is None or 0 in numbers or (graph is not None and KEY in graph.meta):
@@ -220,11 +222,11 @@ class _Work:
         message = f"allowzero=1 says nothing here, since the target {before} has no 0, and keeps engines from fusing it"
         return _change("redundant-allowzero", read, name, message, (f"{before}, allowzero=1", before))
 
-    def _inner(self, data: ir.Value, root: ir.Graph | ir.Function) -> Reading | None:
+    def _inner(self, data: ir.Value, root: ir.Graph | ir.Function) -> ProvenReshape | None:
         maker = data.producer()
         return None if maker is None else self._reader.read(maker, root)
 
-    def _words(self, read: Reading, dims: Sequence[Size] | None) -> tuple[list[int], bool] | None:
+    def _words(self, read: ProvenReshape, dims: Sequence[Size] | None) -> tuple[list[int], bool] | None:
         """The constant that makes the output out of data of these dims, and whether a 0 in it copies."""
         numbers = read.numbers
         if numbers is not None and dims is read.dims and min(numbers, default=0) >= -1 and numbers.count(-1) <= 1:
@@ -237,7 +239,7 @@ class _Work:
         words = constant_words(dims, read.output, zero_copies=True, keep=keep)
         return None if words is None else (words, True)
 
-    def _write(self, read: Reading, root: ir.Graph | ir.Function, words: Sequence[int], copies: bool) -> None:
+    def _write(self, read: ProvenReshape, root: ir.Graph | ir.Function, words: Sequence[int], copies: bool) -> None:
         """Gives a Reshape a constant target of its own."""
         node = read.node
         if read.target is None:
@@ -260,13 +262,17 @@ class _Work:
         bury(self._model, self._rewriter.left)
 
 
-def _step(read: Reading) -> Step | None:
+def _step(read: ProvenReshape) -> TargetStep | None:
     """The Reshape in numbers and sizes, None where an entry is not known."""
     known = [entry for entry in read.entries or () if entry is not None]
-    return Step(tuple(known), read.copies) if read.entries is not None and len(known) == len(read.entries) else None
+    return (
+        TargetStep(tuple(known), read.copies) if read.entries is not None and len(known) == len(read.entries) else None
+    )
 
 
-def _agreed(dims: tuple[Size, ...], before: Sequence[Step | None], after: Sequence[Step | None]) -> Agreement | None:
+def _agreed(
+    dims: tuple[Size, ...], before: Sequence[TargetStep | None], after: Sequence[TargetStep | None]
+) -> Agreement | None:
     """Whether both do the same to data of these dims, None where that cannot be told."""
     old, new = (tuple(step for step in steps if step is not None) for steps in (before, after))
     return agreement(dims, old, new) if (len(old), len(new)) == (len(before), len(after)) else None
@@ -276,13 +282,13 @@ def _where(agreed: Agreement) -> str:
     return f", where {' and '.join(agreed.conditions)}: an empty tensor is refused then" if agreed.conditions else ""
 
 
-def _change(code: str, read: Reading, name: str, message: str, words: tuple[str, str]) -> Change:
+def _change(code: str, read: ProvenReshape, name: str, message: str, words: tuple[str, str]) -> Change:
     tensor = "shape" if read.target is None else read.target.name or ""
     origin = "attribute shape" if read.target is None else origin_of(read.target)
     return Change(code, name, "Reshape", tensor, origin, message, *words)
 
 
-def _entries(read: Reading) -> str:
+def _entries(read: ProvenReshape) -> str:
     return "?" if read.entries is None else _text(read.entries)
 
 

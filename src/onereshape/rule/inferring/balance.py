@@ -16,6 +16,8 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
+from onereshape.ground.errors import INT64_MAX, ReshapeError
+from onereshape.rule.condition import Condition, OneOf
 from onereshape.rule.dims import (
     ANY_SIZE,
     ONE,
@@ -29,10 +31,8 @@ from onereshape.rule.dims import (
     interval,
     multiply,
 )
-from onereshape.rule.condition import Condition, OneOf
 from onereshape.rule.inferring.conditions import Conditions, Never
-from onereshape.ground.errors import INT64_MAX, ReshapeError
-from onereshape.rule.inferring.narrowing import Sizes, divisors, leave
+from onereshape.rule.inferring.narrowing import AxisLimits, divisors, leave
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import Spec
 
@@ -54,7 +54,7 @@ class Open(NamedTuple):
     high: int
 
 
-Word = Size | Open
+EntrySize = Size | Open
 
 
 class Question(NamedTuple):
@@ -65,7 +65,7 @@ class Question(NamedTuple):
     """Whether a 0 copies."""
     dims: tuple[Size, ...] | None
     """None for an unknown rank."""
-    words: tuple[Word, ...]
+    words: tuple[EntrySize, ...]
 
     def at(self, name: str, value: int) -> Question:
         """The question with a value for a symbol."""
@@ -123,7 +123,7 @@ class Balance:
 
     # Each entry of the target
 
-    def _output(self, axis: int, word: Word) -> Size | None:
+    def _output(self, axis: int, word: EntrySize) -> Size | None:
         if word == -1:
             return None
         if word == 0:
@@ -256,7 +256,7 @@ class Balance:
         takes = self.spec.empty_copy_beside_inferred and self.copies
         return takes and any(options.zero for options in self.open.values())
 
-    def _left(self, volume: Product, fixed: Product, sizes: Sizes) -> Sizes:
+    def _left(self, volume: Product, fixed: Product, sizes: AxisLimits) -> AxisLimits:
         """The sizes of open dims after a look at the number of elements."""
         least, most = self.conditions.symbols.range(volume)
         low, high = self.conditions.symbols.range(fixed)

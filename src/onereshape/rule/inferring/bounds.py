@@ -9,18 +9,18 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from onereshape.rule.dims import UNBOUNDED, Product, is_ours, named
 from onereshape.ground.errors import INT64_MAX, ReshapeError
 from onereshape.ground.integers import exact
 from onereshape.ground.text import listed
+from onereshape.rule.dims import UNBOUNDED, Product, is_ours, named
 
-Limits = dict[str, tuple[int, int]]
+NameLimits = dict[str, tuple[int, int]]
 
 _SHOWN = 8
 """Names that a message lists."""
 
 
-def read_bounds(bounds: Mapping[str, Any], sizes: Iterable[object]) -> Limits:
+def read_bounds(bounds: Mapping[str, Any], sizes: Iterable[object]) -> NameLimits:
     """The limits of the names in `sizes`, as `infer` works with them.
 
     >>> from onereshape.rule.dims import parse_small
@@ -34,7 +34,7 @@ def read_bounds(bounds: Mapping[str, Any], sizes: Iterable[object]) -> Limits:
     if not bounds:
         return {}
     names = {name for size in sizes if isinstance(size, Product) for name in size.symbols if not is_ours(name)}
-    limits: Limits = {}
+    limits: NameLimits = {}
     for given, pair in bounds.items():
         name = _symbol(given)
         if name not in names:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from onereshape.rule.dims import UNBOUNDED
 
-Sizes = dict[int, tuple[int, int]]
+AxisLimits = dict[int, tuple[int, int]]
 """The smallest and the largest size of each open axis."""
 
 _STEPS = 256
 """How far a divisor is looked for; wider gaps stay."""
 
 
-def divisors(volume: int, sizes: Sizes) -> Sizes:
+def divisors(volume: int, sizes: AxisLimits) -> AxisLimits:
     """Narrows sizes whose product is a known number: each divides it.
 
     >>> divisors(12, {0: (5, 7), 1: (1, 2)})
@@ -31,7 +31,7 @@ def _between(volume: int, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-def leave(least: int, most: int, fixed: tuple[int, int], sizes: Sizes) -> Sizes:
+def leave(least: int, most: int, fixed: tuple[int, int], sizes: AxisLimits) -> AxisLimits:
     """Narrows sizes whose product, times something within `fixed`, is from least to most; nothing is 0."""
     floor, ceiling = fixed
     endless = 0 if ceiling < UNBOUNDED else 1

@@ -11,10 +11,10 @@ from collections.abc import Container
 from math import gcd
 from typing import Any
 
-from onereshape.rule.inferring.balance import WORTH_A_CONDITION
+from onereshape.ground.errors import INT64_MAX
 from onereshape.rule.condition import Condition, at_least, equals
 from onereshape.rule.dims import ANY_SIZE, UNBOUNDED, Dim, Product, interval, named, place_of, written
-from onereshape.ground.errors import INT64_MAX
+from onereshape.rule.inferring.balance import WORTH_A_CONDITION
 from onereshape.rule.shape import Shape, made
 from onereshape.rule.specs import Spec
 
@@ -23,7 +23,7 @@ _MOST_NUMBERS = INT64_MAX // WORTH_A_CONDITION
 
 Ranges = dict[str, tuple[int, int]]
 """The smallest and the largest size of each dim that has no name and is not copied."""
-Words = tuple[list[Any], int, int | None, list[str], list[str]]
+PlainTarget = tuple[list[Any], int, int | None, list[str], list[str]]
 """A target: its entries, with a 0 for what is copied; the product of its sizes; where its -1 is; the names in it; and
 those of them that copy another dim when they are 0."""
 Sides = tuple[int, list[str], Ranges, list[str], int, int]
@@ -70,7 +70,7 @@ def plain_answer(data: tuple[Any, ...], target: tuple[Any, ...], spec: Spec, cop
     return made(tuple(output), tuple(said))
 
 
-def _words(data: tuple[Any, ...], target: tuple[Any, ...], copies: bool) -> Words | None:
+def _words(data: tuple[Any, ...], target: tuple[Any, ...], copies: bool) -> PlainTarget | None:
     output = list(target)
     sizes, inferred = 1, None
     names: list[str] = []

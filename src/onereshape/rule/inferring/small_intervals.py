@@ -12,10 +12,10 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from onereshape.rule.inferring.balance import Balance, Open, Word
-from onereshape.rule.inferring.conditions import Never
-from onereshape.rule.dims import ANY_SIZE, Dim, Product, Size, divide, interval, multiply
 from onereshape.ground.errors import INT64_MAX, ReshapeError
+from onereshape.rule.dims import ANY_SIZE, Dim, Product, Size, divide, interval, multiply
+from onereshape.rule.inferring.balance import Balance, EntrySize, Open
+from onereshape.rule.inferring.conditions import Never
 from onereshape.rule.semantics import output_dims
 from onereshape.rule.shape import Shape
 from onereshape.rule.target import read_numbers
@@ -180,7 +180,7 @@ def _outputs(
         yield all(bound.values()), output
 
 
-def _value(word: Word, bound: dict[str, int]) -> int:
+def _value(word: EntrySize, bound: dict[str, int]) -> int:
     if isinstance(word, Product):
         return prod((bound[name] for name in word.symbols), start=word.coefficient)
     return word.low if isinstance(word, Open) else word

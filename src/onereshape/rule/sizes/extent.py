@@ -15,7 +15,7 @@ Bounds = tuple[int | Fraction | None, int | Fraction | None]
 Formula_co = TypeVar("Formula_co", bound=ReadFormula, covariant=True)
 
 
-class Known(NamedTuple, Generic[Formula_co]):
+class KnownSize(NamedTuple, Generic[Formula_co]):
     """A size of which more is known than of its symbols."""
 
     size: Formula_co
@@ -29,7 +29,7 @@ _NEAR = 256
 """Sizes around an end at which a formula that rises by steps may fall."""
 
 
-def bounds(size: ReadSize, least: int = 0, known: Known[ReadFormula] | None = None) -> Bounds:
+def bounds(size: ReadSize, least: int = 0, known: KnownSize[ReadFormula] | None = None) -> Bounds:
     """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
 
     `known` is a part of it whose own limits are given.
@@ -101,7 +101,7 @@ def fewest(size: ReadFormula, most: int, start: int, step: int = 1) -> int:
     return 1 if again == len(smaller) else start - again * step
 
 
-def _monomial_bounds(monomial: ReadMonomial, least: int, known: Known[ReadFormula] | None) -> Bounds:
+def _monomial_bounds(monomial: ReadMonomial, least: int, known: KnownSize[ReadFormula] | None) -> Bounds:
     if known is not None and known.size.terms == ((monomial, 1),):
         return known.low, known.high
     lowest: int | Fraction = 1
@@ -115,7 +115,7 @@ def _monomial_bounds(monomial: ReadMonomial, least: int, known: Known[ReadFormul
     return lowest, highest
 
 
-def _operation_bounds(operation: ReadOperation, least: int, known: Known[ReadFormula] | None) -> Bounds:
+def _operation_bounds(operation: ReadOperation, least: int, known: KnownSize[ReadFormula] | None) -> Bounds:
     (one, most), (other, limit) = (bounds(part, least, known) for part in operation.parts)
     if operation.name == "Max":
         low = other if one is None else one if other is None else max(one, other)

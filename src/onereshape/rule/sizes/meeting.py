@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from onereshape.rule.sizes.algebra import Formula, Operation, Size
-from onereshape.rule.sizes.extent import Known, bounds
+from onereshape.rule.sizes.extent import KnownSize, bounds
 
 Number = int | Fraction
 
@@ -39,31 +39,31 @@ def is_never_one(size: Size) -> bool:
 
 def _is_one_beside(beside: Size, size: Formula) -> bool:
     """Whether a size is 1 wherever another is."""
-    known: Known[Formula] | None = Known(size, 1, 1)
+    known: KnownSize[Formula] | None = KnownSize(size, 1, 1)
     while known is not None:
         size, low, high = known
         lows, highs = ([end for end in ends if end is not None] for ends in zip(bounds(size), (low, high), strict=True))
         low, high = max(lows, default=None), min(highs, default=None)
         if low is not None and high is not None and low > high:  # it never is
             return True
-        if bounds(beside, known=Known(size, low, high)) == (1, 1):
+        if bounds(beside, known=KnownSize(size, low, high)) == (1, 1):
             return True
-        known = _inward(Known(size, low, high))
+        known = _inward(KnownSize(size, low, high))
     return False
 
 
-def _inward(known: Known[Formula]) -> Known[Formula] | None:
+def _inward(known: KnownSize[Formula]) -> KnownSize[Formula] | None:
     """The same said of a part of the size, where the rest of it is numbers."""
     size, low, high = known
     *others, (monomial, factor) = size.terms
     if others:
         rest = None if monomial else Formula(tuple(others))
-        return None if rest is None else Known(rest, _less(low, factor), _less(high, factor))
+        return None if rest is None else KnownSize(rest, _less(low, factor), _less(high, factor))
     if factor != 1:
         ends = [None if end is None else Fraction(end) / factor for end in (low, high)]
         low, high = ends if factor > 0 else reversed(ends)
         part = Formula(((monomial, 1),))
-        return Known(part, None if low is None else ceil(low), None if high is None else floor(high))
+        return KnownSize(part, None if low is None else ceil(low), None if high is None else floor(high))
     return _within(monomial[0], low, high) if len(monomial) == 1 and isinstance(monomial[0], Operation) else None
 
 
@@ -71,13 +71,15 @@ def _less(end: Number | None, number: Number) -> Number | None:
     return None if end is None else end - number
 
 
-def _within(operation: Operation, low: Number | None, high: Number | None) -> Known[Formula] | None:
+def _within(operation: Operation, low: Number | None, high: Number | None) -> KnownSize[Formula] | None:
     """Where the only part of an operation that is no number must be, for the operation to be between these."""
     first, second = operation.parts
     if operation.name == "Max" and isinstance(first, int) and isinstance(second, Formula):
-        return Known(second, low if low is not None and first < low else None, high)
+        return KnownSize(second, low if low is not None and first < low else None, high)
     if operation.name == "Min" and isinstance(first, int) and isinstance(second, Formula):
-        return Known(second, low, high if high is not None and first > high else None)
+        return KnownSize(second, low, high if high is not None and first > high else None)
     if operation.name == "floor" and isinstance(first, Formula) and isinstance(second, int):
-        return Known(first, None if low is None else low * second, None if high is None else high * second + second - 1)
+        return KnownSize(
+            first, None if low is None else low * second, None if high is None else high * second + second - 1
+        )
     return None

@@ -14,7 +14,7 @@ HALF: Final = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ResizedAxis:
     """One axis that is resized."""
 
     before: int
@@ -77,7 +77,7 @@ class Axis:
 
 
 @lru_cache(maxsize=256)
-def coordinates(axis: Axis, transformation: str) -> tuple[tuple[Fraction, ...], ...]:
+def coordinates(axis: ResizedAxis, transformation: str) -> tuple[tuple[Fraction, ...], ...]:
     """The coordinates that each place of the answer may read at."""
     return tuple(
         tuple(dict.fromkeys(axis.original(transformation, Fraction(place), scale) for scale in axis.scales))
@@ -87,7 +87,7 @@ def coordinates(axis: Axis, transformation: str) -> tuple[tuple[Fraction, ...], 
 
 @lru_cache(maxsize=256)
 def reads(
-    axis: Axis, transformations: tuple[str, ...]
+    axis: ResizedAxis, transformations: tuple[str, ...]
 ) -> tuple[tuple[tuple[Fraction, ...], ...], tuple[tuple[int, int], ...]]:
     """The coordinates of each place by all of these, and the first and the last place that is read around them.
 
@@ -105,7 +105,7 @@ def reads(
 
 
 @lru_cache(maxsize=256)
-def nearest(axis: Axis, transformation: str, how: str) -> tuple[int, ...] | None:
+def nearest(axis: ResizedAxis, transformation: str, how: str) -> tuple[int, ...] | None:
     """The place that is read at each place of the answer; None where rounding may make it another.
 
     >>> nearest(Axis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")

@@ -17,7 +17,7 @@ _ELLIPSIS: Final = "..."
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
+class _Labelled:
     """An operand with a label for each of its dims: letters, and negative numbers for those of an ellipsis."""
 
     tensor: Tensor
@@ -63,7 +63,7 @@ def _labelled(call: Call, tensor: Tensor, part: str) -> tuple[Tensor, tuple[str 
     return tensor, (*before, *range(-more, 0), *behind)
 
 
-def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Term:
+def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Labelled:
     """An operand of which a label that comes twice is the diagonal."""
     while len(set(labels)) < len(labels):
         label = next(each for each in labels if labels.count(each) > 1)
@@ -76,22 +76,22 @@ def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Term:
         axes = first, second
         tensor = tensor.moved(lambda array, axes=axes: np.diagonal(array, 0, *axes))  # type: ignore[misc]
         labels = (*(each for place, each in enumerate(labels) if place not in axes), label)
-    return _Term(tensor, labels)
+    return _Labelled(tensor, labels)
 
 
-def _dotted(operands: Sequence[_Term]) -> list[int]:
+def _dotted(operands: Sequence[_Labelled]) -> list[int]:
     """The labels of the ellipsis."""
     return sorted({label for each in operands for label in each.labels if isinstance(label, int)})
 
 
-def _output(call: Call, right: str, operands: Sequence[_Term]) -> tuple[str | int, ...]:
+def _output(call: Call, right: str, operands: Sequence[_Labelled]) -> tuple[str | int, ...]:
     before, dots, behind = right.partition(_ELLIPSIS)
     if not dots and _dotted(operands):
         call.refuse("its answer has no ellipsis")
     return (*before, *_dotted(operands), *behind)
 
 
-def _implied(call: Call, left: str, operands: Sequence[_Term]) -> tuple[str | int, ...]:
+def _implied(call: Call, left: str, operands: Sequence[_Labelled]) -> tuple[str | int, ...]:
     """The labels that come once, in their order; of which case is first nobody agrees."""
     letters = left.replace(_ELLIPSIS, "").replace(",", "")
     once = sorted(each for each in letters if letters.count(each) == 1)
@@ -100,7 +100,7 @@ def _implied(call: Call, left: str, operands: Sequence[_Term]) -> tuple[str | in
     return (*_dotted(operands), *once)
 
 
-def _check_dims(call: Call, operands: Sequence[_Term]) -> None:
+def _check_dims(call: Call, operands: Sequence[_Labelled]) -> None:
     """A label has one dim; only those of an ellipsis are broadcast."""
     found: dict[str | int, set[int]] = {}
     for each in operands:
@@ -111,7 +111,7 @@ def _check_dims(call: Call, operands: Sequence[_Term]) -> None:
         call.refuse(f"the dims {[list(each.tensor.shape) for each in operands]} do not go together")
 
 
-def _summed(call: Call, operands: Sequence[_Term], output: tuple[str | int, ...]) -> Tensor:
+def _summed(call: Call, operands: Sequence[_Labelled], output: tuple[str | int, ...]) -> Tensor:
     dtype = operands[0].tensor.dtype
     gone = [label for each in operands for label in each.labels if label not in output]
     shared = [label for label in dict.fromkeys(gone) if gone.count(label) > 1]
@@ -127,7 +127,7 @@ def _summed(call: Call, operands: Sequence[_Term], output: tuple[str | int, ...]
     return call.mixed(dtype, key, *(call.hashing.mix(call.key("operand"), each) for each in contents))
 
 
-def _content(call: Call, term: _Term, shared: Sequence[Any], output: Sequence[Any]) -> Words:
+def _content(call: Call, term: _Labelled, shared: Sequence[Any], output: Sequence[Any]) -> Words:
     """What an operand gives to each element of the answer, whose axes it gets: sums, then what is multiplied."""
     rest = [label for label in output if label in term.labels]
     inner = [label for label in shared if label in term.labels]

@@ -24,7 +24,7 @@ _PADS: Final = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WindowPlan:
     """Where the windows lie, along each axis of space."""
 
     kernel: tuple[int, ...]
@@ -69,7 +69,7 @@ class Plan:
         return total
 
 
-def plan(call: Call, space: Sequence[int], kernel: Sequence[int], *, ceil: bool = False) -> Plan:
+def plan(call: Call, space: Sequence[int], kernel: Sequence[int], *, ceil: bool = False) -> WindowPlan:
     """The windows that the attributes of a node ask for."""
     rank = len(space)
     strides, dilations = (_sizes(call, name, rank) for name in ("strides", "dilations"))
@@ -86,7 +86,7 @@ def plan(call: Call, space: Sequence[int], kernel: Sequence[int], *, ceil: bool 
         if ceil and (count - 1) * step >= dim + first:
             count -= 1  # a window does not begin behind the data
         counts.append(count)
-    return Plan(tuple(kernel), strides, dilations, before, after, tuple(counts))
+    return WindowPlan(tuple(kernel), strides, dilations, before, after, tuple(counts))
 
 
 def _sizes(call: Call, name: str, rank: int) -> tuple[int, ...]:

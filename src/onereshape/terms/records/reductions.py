@@ -21,7 +21,7 @@ from onereshape.terms.records.content import content, growth, switch
 from onereshape.terms.records.reshaping import axes_of
 from onereshape.terms.tensor import Tensor, numbers, terms
 
-Axes = tuple[int, ...]
+AxisNumbers = tuple[int, ...]
 
 _EXACT: Final[dict[str, Any]] = {
     "ReduceMax": np.maximum,
@@ -57,7 +57,7 @@ def _reduce(call: Call) -> Sequence[Tensor]:
     return [found]
 
 
-def _reduced(call: Call, data: Tensor, axes: Axes) -> Tensor:
+def _reduced(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor:
     """The reduction, without the axes."""
     count = prod(data.shape[axis] for axis in axes)
     if not count and call.op == "ReduceMean":
@@ -83,7 +83,7 @@ def _reduced(call: Call, data: Tensor, axes: Axes) -> Tensor:
     return found
 
 
-def _has_one_answer(op: str, data: Tensor, axes: Axes) -> bool:
+def _has_one_answer(op: str, data: Tensor, axes: AxisNumbers) -> bool:
     """Whether each order of doing it gives the same, and the type holds it."""
     values = data.array
     if data.dtype == ir.DataType.BOOL:
@@ -100,7 +100,7 @@ def _has_one_answer(op: str, data: Tensor, axes: Axes) -> bool:
     return bool(whole and np.all(size < (1 << 24)))  # whole numbers that float32 holds
 
 
-def _leaning(call: Call, data: Tensor, axes: Axes, values: Array) -> tuple[Part, Part]:
+def _leaning(call: Call, data: Tensor, axes: AxisNumbers, values: Array) -> tuple[Part, Part]:
     """What a reduction of known integers makes of their slopes and places."""
     if growth(data, axes):
         if not data.depends and call.op == "ReduceSum" and call.samples:
@@ -116,7 +116,7 @@ def _leaning(call: Call, data: Tensor, axes: Axes, values: Array) -> tuple[Part,
     return _of_extreme(call, data.array, parts, axes)
 
 
-def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: Axes) -> tuple[Part, Part]:
+def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: AxisNumbers) -> tuple[Part, Part]:
     """A product leans as the one factor does that leans, times all others."""
     leans = (parts[0] != 0) | (parts[1] != 0)
     if np.any(np.add.reduce(leans.astype(np.int64), axes) > 1):
@@ -126,7 +126,7 @@ def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: Axes) -
     return slope, place
 
 
-def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: Axes) -> tuple[Part, Part]:
+def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: AxisNumbers) -> tuple[Part, Part]:
     """The largest or least of numbers that depend on N, if the same one is it for every N >= 1."""
     rest = [axis for axis in range(values.ndim) if axis not in axes]
     sign = 1 if call.op == "ReduceMax" else -1
@@ -146,7 +146,7 @@ def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: Axes) -
     return sign * lean[..., 0], sign * own[..., 0]
 
 
-def _summed(call: Call, data: Tensor, axes: Axes) -> Tensor | None:
+def _summed(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor | None:
     """A sum of integer terms as a linear form; None where the type may wrap otherwise than 64 bits do."""
     words = np.asarray(np.add.reduce(data.hashed(call.hashing), axes, dtype=np.uint64))
     low, high = bounds(data)
@@ -165,7 +165,7 @@ def _summed(call: Call, data: Tensor, axes: Axes) -> Tensor | None:
     return leaning(found, slope, place)
 
 
-def _total(ends: Array, axes: Axes) -> Array:
+def _total(ends: Array, axes: AxisNumbers) -> Array:
     """Bounds of a sum, or something beyond every type."""
     wide = np.add.reduce(np.abs(ends.astype(np.float64)), axes)
     if np.any(wide > _LARGEST):

@@ -15,7 +15,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import slope_of
-from onereshape.terms.records.coordinates import Axis, exact, nearest, reads
+from onereshape.terms.records.coordinates import ResizedAxis, exact, nearest, reads
 from onereshape.terms.tensor import Tensor, terms
 
 _TRANSFORMS: Final = {
@@ -68,7 +68,7 @@ def _transformation(call: Call) -> str:
     return found
 
 
-def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
+def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, ResizedAxis]:
     """The axes that are resized, by their places."""
     places = call.axes(call.attribute("axes") or range(data.rank), data.rank)
     scales = _scales(call, len(places))
@@ -78,7 +78,7 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
     if scales is not None:
         _check_rounding(call, data, places, scales, regions)
         return {
-            place: Axis(dim := data.shape[place], floor(dim * (end - start) * scale), scale, start, end)
+            place: ResizedAxis(dim := data.shape[place], floor(dim * (end - start) * scale), scale, start, end)
             for place, scale, (start, end) in zip(places, scales, regions, strict=True)
         }
     sizes = call.integers(3, sized=True)
@@ -100,7 +100,7 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
     if not all(ratios):
         call.refuse("makes what is empty")
     return {
-        place: Axis(data.shape[place], size, scale, *region)
+        place: ResizedAxis(data.shape[place], size, scale, *region)
         for place, size, scale, region in zip(places, sizes, ratios, regions, strict=True)
     }
 
@@ -152,7 +152,7 @@ def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequen
             call.doubt("resizes a dim to a number that depends on the number of samples")
 
 
-def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str) -> Tensor:
+def _along(call: Call, data: Tensor, place: int, axis: ResizedAxis, transformation: str) -> Tensor:
     """One axis resized."""
     mode = str(call.attribute("mode", "nearest"))
     if mode not in {"nearest", "linear", "bilinear", "cubic"} or (mode == "cubic" and transformation == _OLD):
@@ -181,7 +181,7 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
     return terms(call.hashing.mix(call.key(op="Resize"), near, where), data.dtype)
 
 
-def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
+def _nearest(call: Call, axis: ResizedAxis, transformation: str) -> list[int] | None:
     """The places that are read, if there is no doubt about them."""
     if transformation == _OLD:
         both = nearest(axis, "asymmetric", "floor"), nearest(axis, "half_pixel", "round_prefer_floor")
@@ -195,7 +195,7 @@ def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
     return None if found is None else [*found]
 
 
-def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any, ...]:
+def _parts(call: Call, axis: ResizedAxis, mode: str, transformation: str) -> tuple[Any, ...]:
     """What else the answer depends on."""
     found: list[Any] = [mode.removeprefix("bi"), transformation == _OLD, call.attribute("exclude_outside", 0)]
     if mode == "nearest":
@@ -207,7 +207,7 @@ def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any,
     return tuple(found)
 
 
-def _reach(call: Call, axis: Axis, mode: str) -> int:
+def _reach(call: Call, axis: ResizedAxis, mode: str) -> int:
     """How far beyond the places before and behind a coordinate it may read."""
     reach = 1 if mode == "cubic" else 0
     if call.attribute("antialias", 0) and axis.scale < 1:

@@ -17,15 +17,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.bounds import bounds, small
 from onereshape.terms.records.merging import merged
-from onereshape.terms.records.picking import (
-    Reach,
-    check_around,
-    check_index,
-    column,
-    cut_around,
-    growth_of,
-    reach,
-)
+from onereshape.terms.records.picking import Reach, check_around, check_index, column, cut_around, growth_of, reach
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _BOXES: Final = 1 << 14

@@ -14,7 +14,6 @@ from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers
 
-
 _PARTS: Final = 1 << 14
 """Tensors that one is split into."""
 

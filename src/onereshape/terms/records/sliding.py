@@ -12,7 +12,6 @@ from onereshape.terms.call import Call
 from onereshape.terms.hashing import Words
 from onereshape.terms.tensor import Tensor
 
-
 _IGNORES_BEHIND: Final = 22
 _FARTHEST: Final = 1 << 31
 """Steps and kernels beyond this are no one's."""

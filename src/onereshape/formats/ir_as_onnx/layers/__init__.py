@@ -19,9 +19,9 @@ from onereshape.formats.ir_as_onnx.layers import (
     windows,
 )
 
-Record = Callable[[Layer], list[ir.Value]]
+LayerRule = Callable[[Layer], list[ir.Value]]
 
-RECORDS: Mapping[str, Record] = {
+RECORDS: Mapping[str, LayerRule] = {
     **pointwise.RECORDS,
     **contractions.RECORDS,
     **layout.RECORDS,

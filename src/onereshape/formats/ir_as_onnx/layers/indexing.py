@@ -94,7 +94,7 @@ def _strided_slice(layer: Layer) -> list[ir.Value]:
     return [data]
 
 
-class _Plan(NamedTuple):
+class _IndexPlan(NamedTuple):
     """What becomes of dims."""
 
     cut: dict[int, int]
@@ -105,8 +105,8 @@ class _Plan(NamedTuple):
     """and those of the output that are new."""
 
 
-def _planned(layer: Layer, marks: list[tuple[bool, bool, bool]]) -> _Plan:
-    plan = _Plan({}, [], [])
+def _planned(layer: Layer, marks: list[tuple[bool, bool, bool]]) -> _IndexPlan:
+    plan = _IndexPlan({}, [], [])
     taken = sum(not new and not dots for new, _, dots in marks)
     axis = out = 0
     for place, (new, gone, dots) in enumerate(marks):
@@ -127,7 +127,7 @@ def _planned(layer: Layer, marks: list[tuple[bool, bool, bool]]) -> _Plan:
     return plan
 
 
-def _cut(layer: Layer, plan: _Plan, steps: list[int], gone: list[bool]) -> ir.Value:
+def _cut(layer: Layer, plan: _IndexPlan, steps: list[int], gone: list[bool]) -> ir.Value:
     """The Slice of it; of bounds that are computed those that do not count are replaced."""
     no_begin, no_end = (_mask(layer, name, len(steps)) for name in ("begin_mask", "end_mask"))
     begins, ends = layer.constant(1), layer.constant(2)

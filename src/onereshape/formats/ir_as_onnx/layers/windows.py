@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.ir_as_onnx.machine import ARM
 from onereshape.formats.ir_as_onnx.layer import Layer, UndrawnError, data_type
+from onereshape.formats.ir_as_onnx.machine import ARM
 
 _AUTO = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from onereshape.repair.fitting.exported import Exported, Family, Fit, as_sizes
 from onereshape.repair.fitting.families.affine import affine
+from onereshape.repair.fitting.families.cut_windows import windowed
 from onereshape.repair.fitting.families.cuts import cut_of
 from onereshape.repair.fitting.families.diagonals import diagonals, diagonals_cut
 from onereshape.repair.fitting.families.filled import filled
@@ -22,7 +23,6 @@ from onereshape.repair.fitting.families.products import flattened, in_rows, prod
 from onereshape.repair.fitting.families.resized import resized
 from onereshape.repair.fitting.families.same import blocks, same
 from onereshape.repair.fitting.families.waves import is_crooked, waves
-from onereshape.repair.fitting.families.cut_windows import windowed
 from onereshape.repair.fitting.families.writing import key_of
 from onereshape.rule.sizes import Size
 

@@ -15,12 +15,11 @@ from itertools import islice, product
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit, Items, Limit, agrees, at_least, size_at
-from onereshape.repair.fitting.families.planes import Plane, is_bent, plane_of
-from onereshape.repair.fitting.families.positions import Position, Scale, Term, working
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit, Items, Limit, agrees, at_least, size_at
 from onereshape.repair.fitting.families.linear_readings import (
+    LinearReading,
     Pair,
-    Reading,
     Rest,
     Start,
     allowed_of,
@@ -31,6 +30,8 @@ from onereshape.repair.fitting.families.linear_readings import (
     reading_of,
     rest_of,
 )
+from onereshape.repair.fitting.families.planes import Plane, is_bent, plane_of
+from onereshape.repair.fitting.families.positions import Position, PositionTerm, Scale, working
 from onereshape.repair.fitting.families.rests import rests
 from onereshape.repair.fitting.families.rivals import rivals
 from onereshape.repair.fitting.families.scales import Scales, scales_of
@@ -70,7 +71,7 @@ def _on_planes(exported: Exported) -> Fit | None:
     if any(len({array.shape[axis] for array in exported.arrays}) == 1 and not known[0].plain(axis) for axis in axes):
         return None  # an axis that is as long in all of them does not show what the size has to do with it
     scales = [scales_of(exported, known, axis) for axis in axes]
-    read: dict[tuple[Position, ...], Reading | None] = {}
+    read: dict[tuple[Position, ...], LinearReading | None] = {}
     if all(found.all and found.all[0][0] == Scale() for found in scales):
         counted = tuple(Position(axis, exported.dims[axis]) for axis in axes)
         pairs = [(at, found.all[0]) for at, found in zip(counted, scales, strict=True)]
@@ -85,7 +86,7 @@ def _on_planes(exported: Exported) -> Fit | None:
     return _read(exported, plainest, rivals(exported, known, axes, [found.all for found in scales], plainest))
 
 
-def _counting(exported: Exported) -> Reading | None:
+def _counting(exported: Exported) -> LinearReading | None:
     """Numbers that count from a round number, in the same round steps in all exports: most that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
@@ -96,13 +97,13 @@ def _counting(exported: Exported) -> Reading | None:
         return None
     kind = working(first.dtype)
     base = start.astype(kind)
-    terms: list[Term] = []
+    terms: list[PositionTerm] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])
         with np.errstate(invalid="ignore", over="ignore"):
             slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind) - base
         if slope.any():
-            terms.append(Term(Position(axis, exported.dims[axis]), slope))
+            terms.append(PositionTerm(Position(axis, exported.dims[axis]), slope))
     if not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
         return None
     numbers = [base, *(term.slope for term in terms)]
@@ -110,11 +111,11 @@ def _counting(exported: Exported) -> Reading | None:
         return None
     if kind.kind == "f" and any((np.rint(each * _ROUND) != each * _ROUND).any() for each in numbers):
         return None
-    reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
+    reading = measured(LinearReading(tuple(terms), base, first.dtype, exported.dims), exported)
     return reading if reading.error == 0 and (not base.any() or _alone(exported, terms)) else None
 
 
-def _alone(exported: Exported, terms: Sequence[Term]) -> bool:
+def _alone(exported: Exported, terms: Sequence[PositionTerm]) -> bool:
     """Whether no start at a size says as little as a number that is added: none is the same in all exports."""
     most = 4 * max(exported.of.rounding) if exported.arrays[0].dtype.kind == "f" else 0
     for axis, slope in ((term.position.axis, term.slope) for term in terms):
@@ -131,8 +132,8 @@ def _plainest(
     planes: Sequence[Plane],
     axes: Sequence[int],
     scales: Sequence[Scales],
-    read: Mapping[tuple[Position, ...], Reading | None],
-) -> list[Reading]:
+    read: Mapping[tuple[Position, ...], LinearReading | None],
+) -> list[LinearReading]:
     """The readings that say least beside the slopes; some positions were read before."""
     unlikely = {scale for found in scales for scale in found.unlikely}
     places = places_of([found.all[0] for found in scales if found.all])
@@ -142,7 +143,7 @@ def _plainest(
     ]
     bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
     allowed = allowed_of(planes).reshape(-1)[places]
-    levels: dict[int, list[Reading]] = {}
+    levels: dict[int, list[LinearReading]] = {}
     for chosen in product(*tried):
         sized = sum(each.scaled[0].size != 1 for each in chosen)
         if levels and sized > min(levels):
@@ -227,7 +228,7 @@ def _halves(size: Size) -> list[Size]:
     return list(dict.fromkeys(start for each in (cut(size, 2), cut(size + 1, 2)) for start in (0 - each, 1 - each)))
 
 
-def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Reading] = ()) -> Fit | None:
+def _read(exported: Exported, readings: Sequence[LinearReading], beside: Sequence[LinearReading] = ()) -> Fit | None:
     """The best reading, with those that say something else at other sizes; some are never the best."""
     best, *others = readings
     if others:
@@ -256,7 +257,7 @@ def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Read
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
-def _distinct(exported: Exported, readings: Sequence[Reading]) -> list[int]:
+def _distinct(exported: Exported, readings: Sequence[LinearReading]) -> list[int]:
     """Which readings differ from all before them at other sizes, at the first few where all of them say something."""
     tried = list(islice((probe for probe in probes(exported) if all(each.says(probe) for each in readings)), _PROBES))
     seen = [dict[object, Array]() for _ in tried]
@@ -270,7 +271,7 @@ def _distinct(exported: Exported, readings: Sequence[Reading]) -> list[int]:
     return kept
 
 
-def _enough(exported: Exported, reading: Reading) -> bool:
+def _enough(exported: Exported, reading: LinearReading) -> bool:
     """Whether entries are enough for a line: a few of any curve lie in one, but not in a round one or through 0."""
     if reading.kind.kind != "f" or not np.any(reading.base):
         return True
@@ -295,12 +296,12 @@ def _same(one: Array, other: Array) -> bool:
     )
 
 
-def _limits(reading: Reading) -> tuple[Limit, ...]:
+def _limits(reading: LinearReading) -> tuple[Limit, ...]:
     """From where on a ramp has two ends: nobody knows which of them is the only one, unless both are 0."""
     return tuple(at_least(term.scale.size, 1, "a ramp has two ends") for term in reading.terms if term.two_ended)
 
 
-def _odd(reading: Reading) -> int:
+def _odd(reading: LinearReading) -> int:
     """How many scales are not told by the length of an axis: as it is, or one more or less, where that is cut."""
     found = 0
     for scale, own in ((term.scale.size, term.position.size) for term in reading.terms):
@@ -309,7 +310,7 @@ def _odd(reading: Reading) -> int:
     return found
 
 
-def _words(reading: Reading, *, steps: bool = False) -> str:
+def _words(reading: LinearReading, *, steps: bool = False) -> str:
     """What a reading says; with the steps that it goes in, where others differ by nothing else."""
     parts = []
     for term in reading.terms:
@@ -320,7 +321,7 @@ def _words(reading: Reading, *, steps: bool = False) -> str:
     return " and ".join(parts)
 
 
-def _step(term: Term) -> str:
+def _step(term: PositionTerm) -> str:
     """How much more there is with each entry, where that is least."""
     sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
     number = f"{float(np.min(sizes, where=sizes > 0, initial=np.inf)):g}"

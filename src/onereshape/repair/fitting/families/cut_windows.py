@@ -11,9 +11,10 @@ from functools import reduce
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Family, Fit, agrees, size_at, sizes_at
-from onereshape.repair.fitting.families.lengths import along_first, changes
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Family, Fit, agrees, size_at, sizes_at
+from onereshape.repair.fitting.families.lengths import along_first, changes
 from onereshape.rule.sizes import Size, ceiling, symbol
 
 _ROWS = "windows"

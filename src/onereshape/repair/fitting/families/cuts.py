@@ -12,9 +12,10 @@ from math import gcd
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, Limit, dims_at
-from onereshape.repair.fitting.families.writing import bounded
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, Limit, dims_at
+from onereshape.repair.fitting.families.writing import bounded
 from onereshape.rule.sizes import Formula, Size, cut, exact
 
 _SIDES = ("start", "middle", "end")

@@ -10,7 +10,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, Limit, agrees, distinct
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, Limit, agrees, distinct
 from onereshape.repair.fitting.families.differences import Ends, Table, nodes_of, tables, value_at
 
 _END = 3
@@ -73,10 +74,10 @@ def _cut(exported: Exported, table: Table) -> Fit | None:
     return fit if agrees(fit, exported) else None
 
 
-Known = tuple[Table, Ends, str]
+KnownTable = tuple[Table, Ends, str]
 
 
-def _band(table: Table, lines: Array) -> Known | None:
+def _band(table: Table, lines: Array) -> KnownTable | None:
     """A mask: two values in each line, in no more runs than a band has."""
     changes = np.flatnonzero(np.any(_differ(lines[:, 1:], lines[:, :-1]), axis=0))
     if not len(changes) or any(_distinct(line) > 2 for line in lines):
@@ -99,7 +100,7 @@ def _distinct(line: Array) -> int:
     return len(numbers) + (len(numbers) < len(found))
 
 
-def _clipped(table: Table, lines: Array, least: int) -> Known | None:
+def _clipped(table: Table, lines: Array, least: int) -> KnownTable | None:
     """Lines that end straight on both sides, with nothing or one straight piece between."""
     if lines.dtype.kind not in "if" or lines.shape[1] < 2 * _LINE or np.any(np.isnan(lines)):
         return None

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported
 from onereshape.repair.fitting.families.positions import Position
 from onereshape.repair.fitting.families.writing import bounded, cast, key_of
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Size
-
 
 _NEIGHBOURS = (((0, 0), (1, 1)), ((-1, -1), (-2, -2)), ((0, -2), (1, -1)), ((-2, 0), (-1, 1)))
 """Two on a diagonal, of the first one or of the outermost."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, dims_at
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, dims_at
 from onereshape.repair.fitting.families.numbers import numbers
 from onereshape.repair.fitting.families.writing import first_along, spread
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Size
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, eps_of
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import eps_of
 
 _WINDOW = 64
 """Positions from which a first frequency is taken; more would take it for one of its neighbours."""

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Family, Fit, Numbers, at_least, sizes_at
 from onereshape.repair.fitting.families.cuts import is_one_start
 from onereshape.repair.fitting.families.frequencies import swings, uneven
-from onereshape.repair.fitting.families.same import corners_alike
 from onereshape.repair.fitting.families.lengths import (
-    Values,
     along_first,
     changes,
     changes_often,
@@ -28,7 +28,7 @@ from onereshape.repair.fitting.families.lengths import (
     terms_of,
 )
 from onereshape.repair.fitting.families.products import splits
-from onereshape.graphs.rewrite import Rewriter
+from onereshape.repair.fitting.families.same import corners_alike
 from onereshape.rule.sizes import Formula, Size, bounds
 
 _PARTS = 8
@@ -46,7 +46,7 @@ _KNOWN = 6
 """entries that a wave and what goes on with it have at least."""
 
 
-_Part = tuple[Values, Values, Size]
+_Piece = tuple[Numbers, Numbers, Size]
 """Where a part starts, how long it is in the exports, and its size."""
 
 
@@ -61,23 +61,23 @@ class _Cutting(NamedTuple):
     total: Size
     sure: list[Size]
     """The sizes of which the formula of the axis is made."""
-    lengths: dict[Values, Size]
+    lengths: dict[Numbers, Size]
     """The sizes that a part may have, by what they are in the exports."""
     back: list[int]
     """How many entries a last part that does not grow may have."""
     breaks: tuple[Array, ...]
     """At which places each export changes its course."""
-    seen: dict[_Part, Fit | None]
-    sizes: dict[tuple[Values, Values], Size]
+    seen: dict[_Piece, Fit | None]
+    sizes: dict[tuple[Numbers, Numbers], Size]
     """The size of a part that is not the last one: the first that was thought of."""
-    last: dict[Values, Fit | None]
+    last: dict[Numbers, Fit | None]
     """What is left from a place on."""
-    before: dict[Values, list[_Part]]
+    before: dict[Numbers, list[_Piece]]
     """The parts behind which nothing known is left, by where they end."""
-    failed: set[tuple[Values, int]]
-    reached: set[Values]
+    failed: set[tuple[Numbers, int]]
+    reached: set[Numbers]
     """From where on two parts were asked for."""
-    heads: dict[tuple[Values, Size], list[tuple[Values, Size, Values]]]
+    heads: dict[tuple[Numbers, Size], list[tuple[Numbers, Size, Numbers]]]
     """What may stand at a place, by the size that is left there."""
     left: dict[tuple[Size, Size], Size | None]
 
@@ -125,7 +125,7 @@ def joined(
     return None
 
 
-def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
+def _cut(cutting: _Cutting, start: Numbers, rest: Size, count: int) -> list[Fit] | None:
     """The fits of so many parts from a place on, where the rest has a size; None if there are none."""
     if count == 2 or (start, count) in cutting.failed:
         cutting.reached.add(start)
@@ -137,7 +137,7 @@ def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] 
     return found
 
 
-def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
+def _parts(cutting: _Cutting, start: Numbers, rest: Size, count: int) -> list[Fit] | None:
     for values, size, ends in _heads(cutting, start, rest, count):
         left = _left(cutting, rest, size)
         if left is None:
@@ -154,7 +154,7 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
     return None
 
 
-def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] | None:
+def _two(cutting: _Cutting, part: _Piece, ends: Numbers, rest: Size) -> list[Fit] | None:
     """The fits of a part and of all that is left behind it, which is seldom known, and is asked for first."""
     if ends not in cutting.last and _is_soon_told(cutting, part) and _fitted(cutting, *part) is None:
         return None
@@ -166,11 +166,11 @@ def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] 
     return [head, last]
 
 
-def _is_soon_told(cutting: _Cutting, part: _Part) -> bool:
+def _is_soon_told(cutting: _Cutting, part: _Piece) -> bool:
     return cutting.soon is not None and cutting.soon(_taken(cutting, *part))
 
 
-def _behind(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> Fit | None:
+def _behind(cutting: _Cutting, part: _Piece, ends: Numbers, rest: Size) -> Fit | None:
     """The fit of what a part leaves; it has one size, that which the first known part leaves that ends there."""
     left = sizes_at(rest, cutting.exported.bindings)
     last = None if left is None or min(left) < 1 else _fitted(cutting, ends, left, rest)
@@ -181,7 +181,7 @@ def _behind(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> Fit | N
     return last
 
 
-def _heads(cutting: _Cutting, start: Values, rest: Size, count: int) -> Iterator[tuple[Values, Size, Values]]:
+def _heads(cutting: _Cutting, start: Numbers, rest: Size, count: int) -> Iterator[tuple[Numbers, Size, Numbers]]:
     """The sizes that the next of so many parts may have, in the exports too, and where it ends there."""
     left = sizes_at(rest, cutting.exported.bindings)
     if left is None or min(left) < 1:
@@ -194,8 +194,8 @@ def _heads(cutting: _Cutting, start: Values, rest: Size, count: int) -> Iterator
 
 
 def _ending(
-    cutting: _Cutting, start: Values, left: Values, tried: Iterable[tuple[Values, Size]]
-) -> Iterator[tuple[Values, Size, Values]]:
+    cutting: _Cutting, start: Numbers, left: Numbers, tried: Iterable[tuple[Numbers, Size]]
+) -> Iterator[tuple[Numbers, Size, Numbers]]:
     """The sizes with which a part from a place on ends before the axis does, where entries change their course."""
     for values, size in tried:
         if values[0] >= left[0] or (isinstance(size, int) and any(start)):
@@ -207,7 +207,7 @@ def _ending(
             yield values, size, ends
 
 
-def _less(values: Values, number: int) -> Values:
+def _less(values: Numbers, number: int) -> Numbers:
     return tuple([each - number for each in values])
 
 
@@ -223,7 +223,7 @@ def _left(cutting: _Cutting, rest: Size, size: Size) -> Size | None:
     return cutting.left[rest, size]
 
 
-def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit | None:
+def _fitted(cutting: _Cutting, start: Numbers, values: Numbers, size: Size) -> Fit | None:
     """The fit of one part."""
     key = start, values, size
     if key not in cutting.seen:
@@ -232,7 +232,7 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
     return cutting.seen[key]
 
 
-def _taken(cutting: _Cutting, start: Values, values: Values, size: Size) -> Exported:
+def _taken(cutting: _Cutting, start: Numbers, values: Numbers, size: Size) -> Exported:
     """One part."""
     exported, axis = cutting.exported, cutting.axis
     arrays = [

@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Items, by_values, elsewhere, eps_of, sizes_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Items, Numbers, by_values, elsewhere, eps_of, sizes_at
 from onereshape.rule.sizes import Formula, Size, ceiling, cut, over
 
-Values = tuple[int, ...]
-Found = dict[Values, tuple[Size, ...]]
+FoundSizes = dict[Numbers, tuple[Size, ...]]
 """Sizes by what they are in the exports."""
 
 _FEW = 12
@@ -82,7 +82,7 @@ def _alike(lines: Array) -> Array:
     return np.asarray(((one == two) & (two == three)) | (np.isnan(one) & np.isnan(two) & np.isnan(three)))
 
 
-def lengths_of(exported: Exported, axis: int, breaks: Sequence[Array]) -> Iterator[tuple[Values, Size]]:
+def lengths_of(exported: Exported, axis: int, breaks: Sequence[Array]) -> Iterator[tuple[Numbers, Size]]:
     """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
     items = exported.items
     own, others = _sizes(exported.dims[axis], exported.known, items)
@@ -96,10 +96,10 @@ def lengths_of(exported: Exported, axis: int, breaks: Sequence[Array]) -> Iterat
 
 
 @lru_cache(maxsize=256)
-def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[Found, Found]:
+def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[FoundSizes, FoundSizes]:
     """The sizes near those of a formula, and the others of a model, by their values in the exports."""
     bindings = [dict(each) for each in items]
-    own: dict[Values, list[Size]] = {}
+    own: dict[Numbers, list[Size]] = {}
     others = {values: list(sizes) for values, sizes in by_values(known, items)}
     for found, sizes in ((own, _nearby(size)), (others, _shares(size)), (others, _halves(size, bindings))):
         for each in sizes:

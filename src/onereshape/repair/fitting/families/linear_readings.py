@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, dims_at, size_at
-from onereshape.repair.fitting.families.planes import Plane, near
-from onereshape.repair.fitting.families.positions import Position, Scale, Term, working
-from onereshape.repair.fitting.families.writing import cast, key_of, spread, total
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, dims_at, size_at
+from onereshape.repair.fitting.families.planes import Plane, near
+from onereshape.repair.fitting.families.positions import Position, PositionTerm, Scale, working
+from onereshape.repair.fitting.families.writing import cast, key_of, spread, total
 from onereshape.rule.sizes import Size
 
 Scaled = tuple[Scale, Array]
@@ -22,10 +23,10 @@ Pair = tuple[Position, Scaled]
 """A position, and the slope along it."""
 
 
-class Reading(NamedTuple):
+class LinearReading(NamedTuple):
     """One way to read a constant."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[PositionTerm, ...]
     base: Array
     kind: np.dtype[np.generic]
     dims: tuple[Size, ...]
@@ -167,13 +168,13 @@ def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) 
     return Rest(_plain(sum(left[1:], left[0]) / len(left), allowed).astype(kind), allowed)
 
 
-def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
+def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> LinearReading | None:
     """The reading by positions and scales that leave a rest, if that is what the exports have."""
     kind = working(exported.arrays[0].dtype)
     if kind.kind == "f":
         return _rounded(exported, pairs, rest)
-    terms = tuple(Term(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
-    reading = measured(Reading(terms, rest.base, exported.arrays[0].dtype, exported.dims), exported)
+    terms = tuple(PositionTerm(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
+    reading = measured(LinearReading(terms, rest.base, exported.arrays[0].dtype, exported.dims), exported)
     return reading if reading.error == 0 else None
 
 
@@ -183,12 +184,12 @@ def _factors(scale: Scale, exported: Exported, slope: Array) -> list[float]:
     return factors if slope.dtype.kind == "f" else [int(factor) for factor in factors]
 
 
-def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
+def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> LinearReading | None:
     """The reading of floating-point numbers whose slopes explain the exports best."""
     dtype = exported.arrays[0].dtype
     kind = working(dtype)
-    best: Reading | None = None
-    tried: list[Reading] = []
+    best: LinearReading | None = None
+    tried: list[LinearReading] = []
     made: list[Array] = []
     for way in ("plain", "read", "mean"):
         terms = []
@@ -198,8 +199,8 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
                 exactly = _plain(exactly, rest.allowed / max(array.shape[position.axis] for array in exported.arrays))
             elif way == "read":
                 exactly = _at_one(exported, position, scale, rest.base, exactly)
-            terms.append(Term(position, exactly.astype(kind), scale))
-        reading = Reading(tuple(terms), rest.base, dtype, exported.dims)
+            terms.append(PositionTerm(position, exactly.astype(kind), scale))
+        reading = LinearReading(tuple(terms), rest.base, dtype, exported.dims)
         if not any(_alike(reading, other) for other in tried):
             tried.append(reading)
             found = [reading.at(binding) for binding in exported.bindings]
@@ -212,7 +213,7 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
     return best if best is not None and all(near(one, array, exported.growing) for one, array in cases) else None
 
 
-def _alike(one: Reading, other: Reading) -> bool:
+def _alike(one: LinearReading, other: LinearReading) -> bool:
     """Whether two readings of the same positions and base have the same slopes."""
     return all(np.array_equal(a.slope, b.slope) for a, b in zip(one.terms, other.terms, strict=True))
 
@@ -240,7 +241,7 @@ def _plain(numbers: Array, allowed: Array) -> Array:
     return np.asarray(np.where(np.abs(rounded - numbers) <= allowed, rounded, numbers))
 
 
-def measured(reading: Reading, exported: Exported) -> Reading:
+def measured(reading: LinearReading, exported: Exported) -> LinearReading:
     """A reading that knows how far it is from the exports."""
     return reading._replace(error=_error([reading.at(binding) for binding in exported.bindings], exported))
 

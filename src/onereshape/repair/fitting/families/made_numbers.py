@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Fit, size_at
-from onereshape.repair.fitting.families.positions import working
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Fit, size_at
+from onereshape.repair.fitting.families.positions import working
 from onereshape.rule.sizes import Size
 
 
-class Step(NamedTuple):
+class NumberStep(NamedTuple):
     """What is done with a number: an operator, and its other number where it has one."""
 
     op: str
@@ -23,12 +24,12 @@ class Step(NamedTuple):
     """Whether the other number comes first."""
 
 
-class Reading(NamedTuple):
+class NumberReading(NamedTuple):
     """A number that is made of a size, or of the quotient of two."""
 
     top: Size
     bottom: Size
-    steps: tuple[Step, ...]
+    steps: tuple[NumberStep, ...]
     words: str
     """With `{}` where the size is."""
 
@@ -37,7 +38,7 @@ class Reading(NamedTuple):
         return self.words.format(size if self.words == "{}" or size.isidentifier() else f"({size})")
 
 
-def over(reading: Reading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> Array:
+def over(reading: NumberReading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> Array:
     """What is read, at each of several sizes."""
     wide = working(kind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -47,7 +48,7 @@ def over(reading: Reading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> 
         return stepped(numbers, reading.steps).astype(kind)
 
 
-def stepped(numbers: Array, steps: Sequence[Step]) -> Array:
+def stepped(numbers: Array, steps: Sequence[NumberStep]) -> Array:
     """Numbers after some steps, infinite or none where these cannot be done."""
     with np.errstate(divide="ignore", invalid="ignore"):
         for step in steps:
@@ -63,7 +64,7 @@ _ALONE: Mapping[str, np.ufunc] = {"Sqrt": np.sqrt, "Log": np.log}
 _WITH: Mapping[str, np.ufunc] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 
 
-def fit_with(first: Array, readings: Mapping[int, Reading]) -> Fit:
+def fit_with(first: Array, readings: Mapping[int, NumberReading]) -> Fit:
     """The constant with these readings at these places, all other entries as they are."""
 
     def at(binding: Binding) -> Array:
@@ -79,7 +80,7 @@ def fit_with(first: Array, readings: Mapping[int, Reading]) -> Fit:
     return Fit(f"is {words}" if len(readings) == first.size else f"has {words} in it", at, make)
 
 
-def _made(writer: Rewriter, first: Array, readings: Mapping[int, Reading]) -> ir.Value:
+def _made(writer: Rewriter, first: Array, readings: Mapping[int, NumberReading]) -> ir.Value:
     parts = []
     flat = first.reshape(-1)
     start = 0
@@ -94,7 +95,7 @@ def _made(writer: Rewriter, first: Array, readings: Mapping[int, Reading]) -> ir
     return value if first.ndim == 1 else writer.front("Reshape", [value, writer.integers(first.shape)])
 
 
-def _number(writer: Rewriter, reading: Reading, kind: np.dtype[Any]) -> ir.Value:
+def _number(writer: Rewriter, reading: NumberReading, kind: np.dtype[Any]) -> ir.Value:
     """A vector of one number."""
     wide = working(kind)
 

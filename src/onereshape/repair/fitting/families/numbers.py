@@ -7,16 +7,16 @@ part, that is whole in all exports: it may be rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, elsewhere, nearby, sizes_at
-from onereshape.repair.fitting.families.made_numbers import Reading, Step, fit_with, over, stepped
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, elsewhere, nearby, sizes_at
+from onereshape.repair.fitting.families.made_numbers import NumberReading, NumberStep, fit_with, over, stepped
 from onereshape.repair.fitting.families.positions import working
 from onereshape.repair.fitting.wholes import (
     FREE,
@@ -43,26 +43,26 @@ _FAR = 8
 """more than that is believed of sizes that are so far apart, as of integers."""
 
 
-_Items = tuple[tuple[str, int], ...]
+_SizeItems = tuple[tuple[str, int], ...]
 Made = dict[np.dtype[Any], Array]
 """What is made of each size without any number of its own, in some type: a row for each, calculated once."""
 
 
-_PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
+_PLAIN: tuple[tuple[str, tuple[NumberStep, ...]], ...] = (
     ("{}", ()),
-    ("1/{}", (Step("Div", 1.0, first=True),)),
-    ("sqrt({})", (Step("Sqrt"),)),
-    ("1/sqrt({})", (Step("Sqrt"), Step("Div", 1.0, first=True))),
-    ("log({})", (Step("Log"),)),
-    ("{} - 1", (Step("Sub", 1.0),)),
-    ("{} + 1", (Step("Add", 1.0),)),
-    ("{} - 2", (Step("Sub", 2.0),)),
-    ("{} + 2", (Step("Add", 2.0),)),
-    ("1/({} - 1)", (Step("Sub", 1.0), Step("Div", 1.0, first=True))),
-    ("1/({} + 1)", (Step("Add", 1.0), Step("Div", 1.0, first=True))),
-    ("{}/2", (Step("Div", 2.0),)),
-    ("({} - 1)/2", (Step("Sub", 1.0), Step("Div", 2.0))),
-    ("2/({} - 1)", (Step("Sub", 1.0), Step("Div", 2.0, first=True))),
+    ("1/{}", (NumberStep("Div", 1.0, first=True),)),
+    ("sqrt({})", (NumberStep("Sqrt"),)),
+    ("1/sqrt({})", (NumberStep("Sqrt"), NumberStep("Div", 1.0, first=True))),
+    ("log({})", (NumberStep("Log"),)),
+    ("{} - 1", (NumberStep("Sub", 1.0),)),
+    ("{} + 1", (NumberStep("Add", 1.0),)),
+    ("{} - 2", (NumberStep("Sub", 2.0),)),
+    ("{} + 2", (NumberStep("Add", 2.0),)),
+    ("1/({} - 1)", (NumberStep("Sub", 1.0), NumberStep("Div", 1.0, first=True))),
+    ("1/({} + 1)", (NumberStep("Add", 1.0), NumberStep("Div", 1.0, first=True))),
+    ("{}/2", (NumberStep("Div", 2.0),)),
+    ("({} - 1)/2", (NumberStep("Sub", 1.0), NumberStep("Div", 2.0))),
+    ("2/({} - 1)", (NumberStep("Sub", 1.0), NumberStep("Div", 2.0, first=True))),
 )
 """What is made of one size, without any number of its own."""
 _TIMES = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "log({})", "{} - 1"})
@@ -97,7 +97,7 @@ def numbers(exported: Exported) -> Fit | None:
         return None
     items = tuple(tuple(binding.items()) for binding in exported.bindings)
     others, sizes, made = _compared(exported.known, items, tuple(exported.steps.items()))
-    by_values: dict[bytes, list[Reading]] = {}
+    by_values: dict[bytes, list[NumberReading]] = {}
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
@@ -114,7 +114,7 @@ def numbers(exported: Exported) -> Fit | None:
 
 @lru_cache(maxsize=8)
 def _compared(
-    known: tuple[Size, ...], items: tuple[_Items, ...], steps: _Items
+    known: tuple[Size, ...], items: tuple[_SizeItems, ...], steps: _SizeItems
 ) -> tuple[list[Binding], list[tuple[Size, tuple[int, ...]]], Made]:
     """Sizes at which readings are compared, and what they are made of: the same for all numbers of some exports."""
     bindings = [dict(each) for each in items]
@@ -143,12 +143,12 @@ def _readings(
     exported: Exported,
     others: Sequence[Binding],
     made: Made,
-) -> list[Reading]:
+) -> list[NumberReading]:
     """The plainest readings of one entry, those that differ at other sizes each once."""
     if (numbers < 0).all():
         return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others, made)]
 
-    def fitting(readings: Iterable[Reading]) -> list[Reading]:
+    def fitting(readings: Iterable[NumberReading]) -> list[NumberReading]:
         return [each for each in readings if _close(over(each, exported.bindings, numbers.dtype), numbers)]
 
     for level, more in ((partial(_plain, made), None), (_ratios, None), (_scaled, _beside)):
@@ -169,7 +169,7 @@ def _readings(
     return _each_once(fitting(_as_integers(numbers, exported)), others)
 
 
-def _as_integers(numbers: Array, exported: Exported) -> Iterator[Reading]:
+def _as_integers(numbers: Array, exported: Exported) -> Iterator[NumberReading]:
     """Numbers that are whole, or parts or roots of such, as the formulas that integers would be, if that is sure."""
     eps = float(np.finfo(numbers.dtype).eps)
     for words, undo in _UNDONE.items():
@@ -177,7 +177,7 @@ def _as_integers(numbers: Array, exported: Exported) -> Iterator[Reading]:
             values = whole(undo(numbers.astype(np.float64)), eps)
         sizes = [] if values is None else integers(exported, values, proven=True)
         if sizes and all(_is_telling(size, exported) for size in sizes):
-            yield from (Reading(size, 1, dict(_PLAIN)[words], words) for size in sizes)
+            yield from (NumberReading(size, 1, dict(_PLAIN)[words], words) for size in sizes)
             return
 
 
@@ -194,18 +194,18 @@ def _is_telling(size: Size, exported: Exported) -> bool:
     return True
 
 
-def _each_once(readings: list[Reading], others: Sequence[Binding]) -> list[Reading]:
+def _each_once(readings: list[NumberReading], others: Sequence[Binding]) -> list[NumberReading]:
     """Readings that differ at other sizes, the first of those that do not."""
     shown = [_shown(each, others) for each in readings] if len(readings) > 1 else []
     return [each for place, each in enumerate(readings) if not shown or shown[place] not in shown[:place]]
 
 
-def _mirrored(reading: Reading) -> Reading:
+def _mirrored(reading: NumberReading) -> NumberReading:
     words = f"-{reading.words}" if reading.words == "{}" else f"-({reading.words})"
-    return reading._replace(steps=(*reading.steps, Step("Mul", -1.0)), words=words)
+    return reading._replace(steps=(*reading.steps, NumberStep("Mul", -1.0)), words=words)
 
 
-def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Reading] | None:
+def _rounded(reading: NumberReading, numbers: Array, exported: Exported) -> list[NumberReading] | None:
     """What integers would be in the place of numbers that are whole in all exports, or are made of such.
 
     None where such numbers are any multiple of what was read, and integers would be nothing at all.
@@ -222,9 +222,9 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
         values = whole(undone, eps)
         if values is None or (factor is not None and _many(reading, undo, undone, exported)):
             continue
-        steps = (*dict(_PLAIN)[words], *([Step("Mul", above)] if above != 1 else []))
+        steps = (*dict(_PLAIN)[words], *([NumberStep("Mul", above)] if above != 1 else []))
         said = words if above == 1 else f"{above:g}*{words}"
-        found = [Reading(size, 1, steps, said) for size in integers(exported, values)]
+        found = [NumberReading(size, 1, steps, said) for size in integers(exported, values)]
         found += _quotients(reading, factor, steps, said) if words == "{}" and above == 1 else []
         if found:
             return found
@@ -232,7 +232,7 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
     return None if unexplained else []
 
 
-def _alike(reading: Reading, exported: Exported) -> Iterator[Reading]:
+def _alike(reading: NumberReading, exported: Exported) -> Iterator[NumberReading]:
     """What the rests that sizes leave do not tell from what was read, and is as plain: pi/floor(S/2) from 2*pi/S."""
     power = _power(reading)
     if power is None:
@@ -247,7 +247,7 @@ def _alike(reading: Reading, exported: Exported) -> Iterator[Reading]:
         yield from (_as_power(other, factor, exponent) for other in rounded_alike(exported, values))
 
 
-def _power(reading: Reading) -> tuple[Size, float, float] | None:
+def _power(reading: NumberReading) -> tuple[Size, float, float] | None:
     """A reading as a size, a number and an exponent: the number times a power of the size; None if it is none."""
     size, factor, exponent = reading.top, 1.0, 1.0
     for step in reading.steps:
@@ -267,13 +267,13 @@ def _power(reading: Reading) -> tuple[Size, float, float] | None:
     return (size, factor, exponent) if reading.bottom == 1 and factor > 0 else None
 
 
-def _as_power(size: Size, factor: float, exponent: float) -> Reading:
+def _as_power(size: Size, factor: float, exponent: float) -> NumberReading:
     words = _POWERS[exponent]
-    steps = (*dict(_PLAIN)[words], *([Step("Mul", factor)] if factor != 1 else []))
-    return Reading(size, 1, steps, words if factor == 1 else f"{factor:g}*{words}")
+    steps = (*dict(_PLAIN)[words], *([NumberStep("Mul", factor)] if factor != 1 else []))
+    return NumberReading(size, 1, steps, words if factor == 1 else f"{factor:g}*{words}")
 
 
-def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:
+def _many(reading: NumberReading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:
     """Whether numbers are whole as they are a multiple of what was read: `3*(S - 1)` is no whole number by chance."""
     values = np.array(sizes_at(reading.top, exported.bindings), np.float64)
     read = undo(stepped(values, reading.steps[:-1]))
@@ -282,22 +282,24 @@ def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, expor
     return bool(np.min(read) >= 1 and near >= 1 and np.allclose(times, near, rtol=1e-4, atol=0))
 
 
-def _quotients(reading: Reading, factor: float | None, steps: tuple[Step, ...], said: str) -> Iterator[Reading]:
+def _quotients(
+    reading: NumberReading, factor: float | None, steps: tuple[NumberStep, ...], said: str
+) -> Iterator[NumberReading]:
     """Whole quotients of two sizes, or of a number by a size, rounded down."""
     if reading.bottom != 1:
-        yield Reading(cut(reading.top, reading.bottom), 1, steps, said)
+        yield NumberReading(cut(reading.top, reading.bottom), 1, steps, said)
     elif factor is not None and factor == round(factor) and reading.words.endswith("1/{}"):
-        yield Reading(cut(round(factor), reading.top), 1, steps, said)
+        yield NumberReading(cut(round(factor), reading.top), 1, steps, said)
 
 
-def _far(reading: Reading, exported: Exported) -> bool:
+def _far(reading: NumberReading, exported: Exported) -> bool:
     """Whether more is added to a size than is believed of exports side by side: too much grows with them."""
     added = [step.number for step in reading.steps if step.op == "Add" and step.number is not None]
     values = sizes_at(reading.top, exported.bindings) or (0,)
     return bool(added) and abs(added[0]) > _NEAR and max(values) - min(values) < _FAR
 
 
-def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
+def _shown(reading: NumberReading, bindings: Sequence[Binding]) -> tuple[str, ...]:
     """What is read, at other sizes, as far as readings are told apart by it."""
     try:
         return tuple([f"{each:.5g}" for each in over(reading, bindings, np.dtype(np.float64)).tolist()])
@@ -305,7 +307,7 @@ def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
         return ("",) if len(bindings) == 1 else tuple(_shown(reading, [each])[0] for each in bindings)
 
 
-def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> list[Reading]:
+def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> list[NumberReading]:
     """What numbers are without any number of their own; the sizes that they are as such first."""
     if numbers.dtype not in made:
         table = _table(numbers, sizes)
@@ -314,12 +316,12 @@ def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]
     found = []
     for at in np.flatnonzero(_rows_close(made[numbers.dtype], numbers)).tolist():
         words, steps = _PLAIN[at % len(_PLAIN)]
-        found.append(Reading(sizes[at // len(_PLAIN)][0], 1, steps, words))
+        found.append(NumberReading(sizes[at // len(_PLAIN)][0], 1, steps, words))
     exactly = [each for each in found if not each.steps]
     return exactly + [each for each in found if each.steps and not _is_farther(each, exactly)]
 
 
-def _is_farther(reading: Reading, exactly: Sequence[Reading]) -> bool:
+def _is_farther(reading: NumberReading, exactly: Sequence[NumberReading]) -> bool:
     """Whether a reading adds something to a size, where another size is the number as it is."""
     if reading.words not in _NEARER:
         return bool(exactly) and reading.words in _FARTHER
@@ -327,15 +329,15 @@ def _is_farther(reading: Reading, exactly: Sequence[Reading]) -> bool:
     return bool(names) and names.isdisjoint(_names(reading))
 
 
-def _names(reading: Reading) -> frozenset[str]:
+def _names(reading: NumberReading) -> frozenset[str]:
     return reading.top.symbols if isinstance(reading.top, Formula) else frozenset()
 
 
-def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[NumberReading]:
     table = _table(numbers, sizes)
     for (top, _), row in zip(sizes, table, strict=True):
         rows = zip(sizes, _rows_close(_in_type(row / table, numbers.dtype), numbers).tolist(), strict=True)
-        yield from (Reading(top, bottom, (), "{}") for (bottom, _), close in rows if close and top != bottom)
+        yield from (NumberReading(top, bottom, (), "{}") for (bottom, _), close in rows if close and top != bottom)
 
 
 def _table(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Array:
@@ -343,23 +345,23 @@ def _table(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Array:
     return np.array([values for _, values in sizes], working(numbers.dtype)).reshape(len(sizes), len(numbers))
 
 
-def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[NumberReading]:
     """A plain reading times a number that is the same in all exports, or a size and a whole number more."""
     for size, values in sizes:
         yield from _multiples(numbers, size, values, _TIMES)
         offset = float(numbers[0]) - values[0]
         if offset == round(offset):
-            yield Reading(size, 1, (Step("Add", offset),), f"{{}} + {offset:g}")
+            yield NumberReading(size, 1, (NumberStep("Add", offset),), f"{{}} + {offset:g}")
 
 
-def _beside(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+def _beside(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[NumberReading]:
     """What is made of a free size and 1, times a number."""
     for size, values in sizes:
         if isinstance(size, Formula) and size.name is not None:
             yield from _multiples(numbers, size, values, _BESIDE)
 
 
-def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: AbstractSet[str]) -> Iterator[Reading]:
+def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: AbstractSet[str]) -> Iterator[NumberReading]:
     wide = numbers.astype(np.float64)
     allowed = _APART + 4 * _ROUNDING * float((np.spacing(np.abs(numbers)) / np.maximum(np.abs(wide), 1e-300)).max())
     for words, steps in _PLAIN:
@@ -373,7 +375,7 @@ def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: Abstr
         plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
         for each in dict.fromkeys((float(plainer), factor)):
             inner = f"({words})" if " " in words else words
-            yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{inner}")
+            yield NumberReading(size, 1, (*steps, NumberStep("Mul", each)), f"{each:g}*{inner}")
 
 
 def _close(found: Array, numbers: Array) -> bool:

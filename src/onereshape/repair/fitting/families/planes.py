@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, eps_of
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, eps_of
 from onereshape.repair.fitting.families.writing import along, first_along
 
 _BEYOND = 2**52 + 1

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, size_at
-from onereshape.repair.fitting.families.writing import along, cast
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, size_at
+from onereshape.repair.fitting.families.writing import along, cast
 from onereshape.rule.sizes import Formula, Size
 
 
@@ -117,7 +118,7 @@ class Scale(NamedTuple):
         return 1 / max(size, 1) if self.over else size
 
 
-class Term(NamedTuple):
+class PositionTerm(NamedTuple):
     """A slope times a position, times or divided by a size."""
 
     position: Position

@@ -11,8 +11,9 @@ from math import gcd
 
 import onnx_ir as ir
 
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
 from onereshape.repair.fitting.exported import (
-    Array,
     Binding,
     Exported,
     Family,
@@ -23,7 +24,6 @@ from onereshape.repair.fitting.exported import (
     distinct,
     sizes_at,
 )
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Formula, Size, over, product
 
 Split = tuple[tuple[Size, Size], tuple[tuple[int, int], ...]]

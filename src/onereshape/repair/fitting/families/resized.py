@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at
-from onereshape.repair.fitting.families.lengths import changes
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, Limit, alike, at_least, dims_at
+from onereshape.repair.fitting.families.lengths import changes
 from onereshape.rule.sizes import Size
 
 _LARGEST = 1e4
@@ -26,14 +27,14 @@ _FEWEST = 2
 
 _ALL = slice(None)
 
-Sizes = tuple[tuple[int, int, int], ...]
-_LARGER: Sizes = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
-_SMALLER: Sizes = ((1, 2, 0), (2, 3, 0))
+SizeSteps = tuple[tuple[int, int, int], ...]
+_LARGER: SizeSteps = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
+_SMALLER: SizeSteps = ((1, 2, 0), (2, 3, 0))
 _SIZES = (*_LARGER, *_SMALLER)
 """Times and parts of the sizes of a grid at which two ways are compared, and how many more."""
 
 
-class Way(NamedTuple):
+class Interpolation(NamedTuple):
     """How a grid is interpolated."""
 
     cubic: bool
@@ -52,12 +53,12 @@ class Way(NamedTuple):
 
 
 WAYS = (
-    Way(cubic=True),
-    Way(cubic=True, smooth=True),
-    Way(cubic=True, corners=True),
-    Way(cubic=False),
-    Way(cubic=False, smooth=True),
-    Way(cubic=False, corners=True),
+    Interpolation(cubic=True),
+    Interpolation(cubic=True, smooth=True),
+    Interpolation(cubic=True, corners=True),
+    Interpolation(cubic=False),
+    Interpolation(cubic=False, smooth=True),
+    Interpolation(cubic=False, corners=True),
 )
 
 
@@ -77,7 +78,7 @@ class _Middle(NamedTuple):
         value: float = array.item(*(place.get(axis, 0) for axis in range(array.ndim)))
         return cls((height // 3, width // 3), (height, width), value, 2 * rounding)
 
-    def ways(self, plane: Array) -> list[Way]:
+    def ways(self, plane: Array) -> list[Interpolation]:
         """What leads from a grid to it."""
         rows, columns = (_taps(*each) for each in zip(plane.shape, self.sizes, self.place, strict=True))
         values = ((rows @ plane) * columns).sum(axis=1).tolist()
@@ -91,7 +92,7 @@ def resized(exported: Exported) -> Fit | None:
         return None
     if not exported.of.varied or not all((np.abs(array) < _LARGEST).all() for array in exported.arrays):
         return None
-    kept: list[tuple[Array, Way]] = []
+    kept: list[tuple[Array, Interpolation]] = []
     limits: tuple[Limit, ...] = ()
     for reading in _readings(exported, axes):
         if any(_same(reading, other, axes, _SIZES) for other in kept):
@@ -105,7 +106,7 @@ def resized(exported: Exported) -> Fit | None:
 
 
 def _as_far_as(
-    exported: Exported, one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...]
+    exported: Exported, one: tuple[Array, Interpolation], other: tuple[Array, Interpolation], axes: tuple[int, ...]
 ) -> tuple[Limit, ...]:
     """Up to where two readings are one, if all other exports are larger than the grid, or all are smaller."""
     grid = one[0]
@@ -118,7 +119,7 @@ def _as_far_as(
     return ()
 
 
-def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Way, limits: tuple[Limit, ...]) -> Fit:
+def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Interpolation, limits: tuple[Limit, ...]) -> Fit:
     dims = exported.dims
 
     def at(binding: Binding) -> Array:
@@ -129,7 +130,7 @@ def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Way, limit
     return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way), limits, 18 if way.smooth else 11)
 
 
-def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Way]]:
+def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Interpolation]]:
     """The exports that may have the grid, with the ways that lead from it to all others."""
     first, second = axes
     for grid in exported.arrays:
@@ -171,14 +172,16 @@ def _mixed(grid: Array, array: Array) -> bool:
     return 4 * int(np.isin(array, grid).sum()) < 3 * array.size
 
 
-def _same(one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...], sizes: Sizes) -> bool:
+def _same(
+    one: tuple[Array, Interpolation], other: tuple[Array, Interpolation], axes: tuple[int, ...], sizes: SizeSteps
+) -> bool:
     """Whether two readings are one at sizes that are so many parts of the grid's, and some more."""
     height, width = (one[0].shape[axis] for axis in axes)
     tried = [(-(-height * up // down) + more, -(-width * up // down) + 2 * more) for up, down, more in sizes]
     return all(alike(*(interpolated(grid, axes, size, way) for grid, way in (one, other))) for size in tried)
 
 
-def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way: Way) -> Array:
+def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way: Interpolation) -> Array:
     """A grid at other sizes, as PyTorch has it."""
     found = grid.astype(np.float64)
     for axis, size in zip(axes, sizes, strict=True):
@@ -194,7 +197,7 @@ def _taps(old: int, new: int, place: int) -> Array:
     return np.concatenate([_weights(old, np.array([place]), new, way) for way in WAYS])
 
 
-def _weights(old: int, places: Array, new: int, way: Way) -> Array:
+def _weights(old: int, places: Array, new: int, way: Interpolation) -> Array:
     """How much of each old entry is in each of some new ones, of so many."""
     if way.corners:
         centres = places * ((old - 1) / (new - 1)) if new > 1 else places * 0.0
@@ -214,14 +217,14 @@ def _weights(old: int, places: Array, new: int, way: Way) -> Array:
     return weights
 
 
-def _smooth(old: int, centres: Array, scale: float, way: Way) -> Array:
+def _smooth(old: int, centres: Array, scale: float, way: Interpolation) -> Array:
     """Over all entries that a new one covers, none of them outside."""
     shares = _kernel((np.arange(old) - centres[:, None]) / scale, way)
     total: Array = shares / shares.sum(axis=1, keepdims=True)
     return total
 
 
-def _kernel(distance: Array, way: Way) -> Array:
+def _kernel(distance: Array, way: Interpolation) -> Array:
     """How much an entry counts at a distance."""
     x = np.abs(distance)
     if not way.cubic:
@@ -232,7 +235,7 @@ def _kernel(distance: Array, way: Way) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _made(writer: Rewriter, grid: Array, dims: tuple[Size, ...], axes: tuple[int, ...], way: Way) -> ir.Value:
+def _made(writer: Rewriter, grid: Array, dims: tuple[Size, ...], axes: tuple[int, ...], way: Interpolation) -> ir.Value:
     """A Resize of the grid, with its two axes last."""
     others = [axis for axis in range(grid.ndim) if axis not in axes]
     order = [*others, *axes]

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, sizes_at
-from onereshape.repair.fitting.families.positions import Position, Scale, Term
-from onereshape.repair.fitting.families.linear_readings import Reading
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, sizes_at
+from onereshape.repair.fitting.families.linear_readings import LinearReading
+from onereshape.repair.fitting.families.positions import Position, PositionTerm, Scale
 from onereshape.repair.fitting.families.writing import sizes_of
 from onereshape.repair.fitting.wholes import as_plain, part_of, parts_of, whole
 from onereshape.rule.sizes import Formula, Size
@@ -22,11 +23,11 @@ _BESIDE = (0, -1, 1, -2, 2)
 """What is added to a size of which a start may be a part."""
 
 
-def rests(exported: Exported, reading: Reading) -> list[Reading]:
+def rests(exported: Exported, reading: LinearReading) -> list[LinearReading]:
     """The readings that the rests do not tell from this one, and that are as plain."""
     if exported.arrays[0].dtype.kind != "f" or all(term.scale.size == 1 for term in reading.terms):
         return []
-    found: list[tuple[Form, list[Reading]]] = []
+    found: list[tuple[Form, list[LinearReading]]] = []
     for place, term in enumerate(reading.terms):
         scaled = [] if term.scale.size == 1 else [term, *_scaled(exported, term)]
         started = [each for one in scaled for each in _started(exported, reading, place, one)]
@@ -35,7 +36,7 @@ def rests(exported: Exported, reading: Reading) -> list[Reading]:
     return [each for form, others in found if form not in told for each in others]
 
 
-def _form(term: Term) -> Form:
+def _form(term: PositionTerm) -> Form:
     """How a term depends on the size of its axis; None if it depends on another size: one axis tells of its like."""
     size, start = term.position.size, term.position.start
     scale, first = term.scale.size - size, start + size if isinstance(start, Formula) else start
@@ -44,17 +45,17 @@ def _form(term: Term) -> Form:
     return term.position.step, isinstance(start, Formula), first, scale, term.scale.over, _least(term)
 
 
-def _with(reading: Reading, place: int, term: Term) -> Reading:
+def _with(reading: LinearReading, place: int, term: PositionTerm) -> LinearReading:
     return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]), error=np.inf)
 
 
-def _least(term: Term) -> float:
+def _least(term: PositionTerm) -> float:
     """The least slope of a term, but for those that are none."""
     sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
     return float(np.min(sizes, where=sizes > 0, initial=np.inf))
 
 
-def _scaled(exported: Exported, term: Term) -> Iterator[Term]:
+def _scaled(exported: Exported, term: PositionTerm) -> Iterator[PositionTerm]:
     """A term with parts of its scale, rounded."""
     least = _least(term)
     for many in parts_of(exported, term.scale.size):
@@ -65,7 +66,7 @@ def _scaled(exported: Exported, term: Term) -> Iterator[Term]:
             yield from (term._replace(slope=slope, scale=Scale(part, term.scale.over)) for part in parts)
 
 
-def _started(exported: Exported, reading: Reading, place: int, term: Term) -> Iterator[Reading]:
+def _started(exported: Exported, reading: LinearReading, place: int, term: PositionTerm) -> Iterator[LinearReading]:
     """A reading with a term that starts at a part of a size, rounded, and has nothing else added."""
     own = np.broadcast_to(term.slope != 0, reading.base.shape)
     others = [np.broadcast_to(each.slope != 0, own.shape) for at, each in enumerate(reading.terms) if at != place]
@@ -80,7 +81,7 @@ def _started(exported: Exported, reading: Reading, place: int, term: Term) -> It
         yield _with(reading._replace(base=base), place, term._replace(position=position, slope=slope))
 
 
-def _starts(exported: Exported, base: Array, term: Term) -> Array | None:
+def _starts(exported: Exported, base: Array, term: PositionTerm) -> Array | None:
     """How many entries from the first a term with its base is 0, in each export; None where that differs by column."""
     own = np.broadcast_to(term.slope != 0, base.shape)
     slope = np.broadcast_to(term.slope, base.shape)[own].astype(np.float64) * term.position.step

@@ -11,10 +11,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, sizes_at
-from onereshape.repair.fitting.families.planes import Plane
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, sizes_at
 from onereshape.repair.fitting.families.linear_readings import (
-    Reading,
+    LinearReading,
     Scaled,
     Start,
     allowed_of,
@@ -24,6 +24,7 @@ from onereshape.repair.fitting.families.linear_readings import (
     reading_of,
     rest_of,
 )
+from onereshape.repair.fitting.families.planes import Plane
 from onereshape.repair.fitting.families.writing import sizes_of
 from onereshape.rule.sizes import Formula, Size, cut, symbol
 
@@ -33,8 +34,8 @@ def rivals(
     planes: Sequence[Plane],
     axes: Sequence[int],
     scales: Sequence[Sequence[Scaled]],
-    readings: Sequence[Reading],
-) -> list[Reading]:
+    readings: Sequence[LinearReading],
+) -> list[LinearReading]:
     """The readings from one start without a number, of what would else be read with a start and a number."""
     if not all(_has_number(reading) for reading in readings):
         return []
@@ -57,7 +58,7 @@ def rivals(
     return [reading for reading in found if reading is not None]
 
 
-def _has_number(reading: Reading) -> bool:
+def _has_number(reading: LinearReading) -> bool:
     """Whether a reading starts at a size, and adds something that is neither 1 nor one step."""
     if not reading.base.any() or not any(term.position.sized for term in reading.terms):
         return False

@@ -8,9 +8,10 @@ from math import gcd
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
-from onereshape.repair.fitting.families.writing import dims_of, first_along, spread
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Fit, Limit, agrees, dims_at, unlike
+from onereshape.repair.fitting.families.writing import dims_of, first_along, spread
 from onereshape.rule.sizes import Size, exact
 
 _LONGEST_BLOCK = 64

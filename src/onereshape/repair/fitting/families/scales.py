@@ -7,16 +7,16 @@ of a whole number in all exports, or a whole number, is read as integers are, to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, sizes_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, sizes_at
+from onereshape.repair.fitting.families.linear_readings import Scaled
 from onereshape.repair.fitting.families.planes import Plane
 from onereshape.repair.fitting.families.positions import Scale
-from onereshape.repair.fitting.families.linear_readings import Scaled
 from onereshape.repair.fitting.families.writing import sizes_of
 from onereshape.repair.fitting.wholes import FREE, integers, is_whole, oddness, plainer, tensors, whole
 from onereshape.rule.sizes import Formula, Size, cut, exact

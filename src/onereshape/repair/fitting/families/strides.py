@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Limit, at_least, sizes_at
-from onereshape.repair.fitting.families.linear_readings import Reading
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Limit, at_least, sizes_at
+from onereshape.repair.fitting.families.linear_readings import LinearReading
 from onereshape.rule.sizes import Formula, Size, cut, symbol
 
 _LEAST = 4
@@ -23,7 +24,7 @@ Quotient = tuple[Size, int]
 """A size by the length of an axis, rounded down, and the number that it is in all exports."""
 
 
-def strides(exported: Exported, reading: Reading) -> tuple[Quotient, ...]:
+def strides(exported: Exported, reading: LinearReading) -> tuple[Quotient, ...]:
     """What must stay a number, so that it does not matter whether steps are that or a size by the length of an axis."""
     return tuple(
         found

@@ -7,23 +7,24 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Fit, Limit, dims_at
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Fit, Limit, dims_at
 from onereshape.repair.fitting.families.frequencies import Turning
 from onereshape.repair.fitting.families.positions import Position, Ramp
 from onereshape.repair.fitting.families.writing import cast, key_of, spread, total
-from onereshape.graphs.rewrite import Rewriter
 from onereshape.rule.sizes import Size
 
 _SIDES = 2
 """How far a ramp goes, at most: from -1 to 1."""
 
-Place = Position | Ramp
+Angle = Position | Ramp
 
 
 class Waves(NamedTuple):
     """A table: cosines and sines of the sum of frequencies times positions."""
 
-    turns: tuple[tuple[Place, Array], ...]
+    turns: tuple[tuple[Angle, Array], ...]
     """Positions and their frequencies; the arrays have the axes of the constant, of size 1 if they grow."""
     cosines: Array
     sines: Array
@@ -80,7 +81,7 @@ class Waves(NamedTuple):
 class Line(NamedTuple):
     """The columns of a table that turn along one axis."""
 
-    position: Place
+    position: Angle
     places: Array
     """The positions that the exports have, in order; of ramps, those of the longest."""
     columns: Array

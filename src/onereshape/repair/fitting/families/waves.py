@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from onereshape.repair.fitting.exported import Array, Exported, Fit, Limit, agrees, distinct, size_at
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Exported, Fit, Limit, agrees, distinct, size_at
 from onereshape.repair.fitting.families.frequencies import bumps, geometric, swings, turning, uneven
 from onereshape.repair.fitting.families.planes import is_bent_along, near
 from onereshape.repair.fitting.families.positions import Position, Ramp, working

@@ -8,8 +8,9 @@ from functools import lru_cache, reduce
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.repair.fitting.exported import Array, Binding, Exported, Items, size_at
 from onereshape.graphs.rewrite import Rewriter
+from onereshape.ground.numpy_types import Array
+from onereshape.repair.fitting.exported import Binding, Exported, Items, size_at
 from onereshape.rule.sizes import Formula, Size, symbol
 
 _FIRST, _ALL = slice(0, 1), slice(None)

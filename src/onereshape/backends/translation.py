@@ -178,7 +178,7 @@ class DataDims(NamedTuple):
     def read(data: Iterable[GivenDim]) -> DataDims:
         """The dims as `infer` takes them; a dim without a name gets one that none of them has.
 
-        >>> Dims.read([None, "_0", (1, 8)]).names
+        >>> DataDims.read([None, "_0", (1, 8)]).names
         ('__0', '_0', '__2')
         """
         given = read_list(data, "data")

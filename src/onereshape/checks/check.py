@@ -184,7 +184,7 @@ def _mended(finding: Finding, held: FixedDims, repairs: Repairs, *, plain: bool,
 
 
 def _fixed_batch(model: Model) -> Iterator[_Advised]:
-    """A model that was exported for one sample."""
+    """The note `fixed-batch` for a model that was exported for one sample; its next step is `fix --batch`."""
     axes = fixed_batch(model.ir)
     if axes:
         yield _Advised(_fixed(axes, 1, fixable=None), NextStep("fix", batch=True))

@@ -44,7 +44,7 @@ _BRACKETS = re.compile(r"\(([^()\s]+\[\d+\])\)")
 
 @dataclass(frozen=True, slots=True)
 class ReshapeRow:
-    """One Reshape: what comes in, what is asked, what results."""
+    """One Reshape of a model: its data, its target and its output, and under which conditions the output is right."""
 
     name: str
     """The file's own name of the node, or `place` where it has none."""
@@ -122,7 +122,7 @@ class ReshapeTable(Sequence[ReshapeRow]):
 
 
 TITLES = ("node", "data", "target", "output", "if", "target from")
-"""Of the columns, for people."""
+"""The titles of the columns, for people."""
 
 
 def cells_of(row: ReshapeRow, called: str | None = None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from onereshape.formats.given import STREAM
 
 
 def add_exports(parser: argparse.ArgumentParser) -> None:
-    """Exports that the repair is fitted on, and exports that it does not use."""
+    """Adds --like, exports that the repair is fitted on, and --witness, exports that it does not use."""
     parser.add_argument(
         "--like",
         metavar="OTHER",
@@ -26,7 +26,7 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
 
 
 def read_export(text: str) -> str:
-    """The file that was typed."""
+    """The path of an export as it was typed; `-` is refused."""
     if text == STREAM:
         raise argparse.ArgumentTypeError("it takes a file: only MODEL can be read from standard input")
     return text

@@ -158,7 +158,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
 
 
 def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
-    """The model that is read and the one that is written."""
+    """The path of the model to read and the path to write; a command line that leaves either open is refused."""
     if not words:
         raise ReshapeError(
             "bad-usage", why="a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)"
@@ -183,7 +183,7 @@ def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
 
 
 def _completed(args: argparse.Namespace, path: str) -> str:
-    """The command that was typed, with what it lacks."""
+    """The command that was typed, completed: `fix m.onnx` -> `onereshape fix m.onnx -o m-dynamic.onnx --batch`."""
     stem, ending = os.path.splitext(os.path.basename(path))  # noqa: PTH119, PTH122 - any text
     written = f"{'model' if path == STREAM else stem}-dynamic{ending or '.onnx'}"
     asked = args.batch is not None or any((args.free, args.like, args.simplify, args.per_sample))

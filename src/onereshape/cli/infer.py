@@ -127,7 +127,7 @@ def _explained(
 
 
 def _sources(args: argparse.Namespace, found: FoundReshape) -> dict[str, str]:
-    """Where what was asked comes from."""
+    """Where data, target and specification come from: `typed`, or a place in the model."""
     return {
         "data": "typed" if args.data is not None else found.data_from,
         "target": "typed" if args.target is not None else found.target_from,
@@ -138,7 +138,7 @@ def _sources(args: argparse.Namespace, found: FoundReshape) -> dict[str, str]:
 def _origins(
     sources: dict[str, str], data: MaybeDims, target: MaybeDims, row: Spec, attributes: dict[str, Any]
 ) -> list[str]:
-    """The same for people."""
+    """Lines that tell people data, target and specification, and where each comes from."""
     flags = "".join(f" {name}={str(value).lower()}" for name, value in attributes.items())
     said = {"data": str(Shape(data)), "target": str(Shape(target)), "spec": f"{row.name}{flags}"}
     width = max(map(len, said.values()))

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 def add_limits(parser: argparse.ArgumentParser, *, all_of_it: bool = False) -> None:
-    """Adds them; `all_of_it`: the time is that of the whole command."""
+    """Adds --timeout and --memory; with `all_of_it` the time is that of the whole command, else of one answer."""
     each = "how long one answer of an engine may take: a load, or a run"
     every = "how long the whole command may take; what is shown by then is said"
     seconds, words = (WHOLE, every) if all_of_it else (SECONDS, each)

@@ -21,7 +21,7 @@ _OPTION = re.compile(r"--[A-Za-z][^=]*|-[A-Za-z]")
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one command; it keeps what its options are."""
+    """The parser of a command's words; it keeps its arguments, for its own checks, help and completion."""
 
     def __init__(self, name: str, **more: Any) -> None:
         self.told: list[argparse.Action] = []
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return args
 
     def _check(self, words: Sequence[str]) -> None:
-        """Refuses options that do not exist, and a command line without those that it needs."""
+        """Refuses an option that the command does not have, and words in which a required option is missing."""
         before = words[: words.index("--")] if "--" in words else words
         options = self.options
         typed = [found[0] for word in before if (found := _OPTION.match(word))]
@@ -173,7 +173,7 @@ def _filled(text: str, column: int = 0) -> str:
 
 
 def _listed(text: str) -> str:
-    """Words, and beside each what it means, in further lines where it is long."""
+    """Lines of a word and its meaning, as two columns in the width of the terminal; a long meaning takes more lines."""
     rows = [(found[1], found[2].split()) for found in _ROW.finditer(text)]
     column = 4 + max(len(word) for word, _ in rows)
     return "\n".join(f"  {word:<{column - 2}}{_filled(' '.join(meaning), column)}" for word, meaning in rows)

@@ -59,7 +59,7 @@ complete -o default -F _onereshape onereshape
 
 
 def bash(commands: Commands, words: CommandWords) -> str:
-    """For bash."""
+    """The completion script for bash."""
     values, options, others = [], [], []
     for name, told in words.items():
         for word in told:
@@ -112,7 +112,7 @@ fi
 
 
 def zsh(commands: Commands, words: CommandWords) -> str:
-    """For zsh."""
+    """The completion script for zsh."""
     cases = []
     for name, told in words.items():
         specs = dict.fromkeys(spec for word in told for spec in _zsh_specs(word))  # two files are said once
@@ -133,7 +133,7 @@ def _zsh_specs(word: Word) -> list[str]:
 
 
 def fish(commands: Commands, words: CommandWords) -> str:
-    """For fish."""
+    """The completion script for fish."""
     lines = ["# fish completion of onereshape; made by: onereshape completion fish"]
     lines += ["complete -c onereshape -n __fish_use_subcommand -f"]
     lines += [f"complete -c onereshape -n __fish_use_subcommand -l {option[2:]}" for option in OVERALL]
@@ -158,7 +158,7 @@ def _quoted(text: str) -> str:
 
 
 def _fish(text: str) -> str:
-    """The same for fish, whose quotes know two escapes."""
+    """Text in the quotes of fish, which know two escapes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -83,7 +83,7 @@ def _aligned(lines: Sequence[Sequence[str]], widest: int) -> list[str]:
 
 
 def _fitting(lines: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The same on a terminal: the widest columns give way, and what is too long is cut in its middle."""
+    """Cells aligned in the width of a terminal: the widest columns give way, and long cells are cut in their middle."""
     told = [[shown(cell) for cell in line] for line in lines]
     columns = [column for column in range(len(told[0])) if any(line[column] for line in told[1:])]
     widths = {column: max(len(line[column]) for line in told) for column in columns}

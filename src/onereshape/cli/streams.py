@@ -29,12 +29,12 @@ def loaded(path: str) -> Model:
 
 
 def shown_source(path: str) -> str:
-    """What a message calls it."""
+    """The name of an input in messages: `-` -> `standard input`, a path -> the path."""
     return _IN if path == STREAM else path
 
 
 def shown_output(path: str) -> str:
-    """The same of what is written."""
+    """The name of an output in messages: `-` -> `standard output`, a path -> the path."""
     return _OUT if path == STREAM else path
 
 

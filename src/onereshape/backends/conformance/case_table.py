@@ -29,7 +29,7 @@ _MOST_ELEMENTS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row of the table."""
+    """A row of the table: data, a target and their types, and who can be asked."""
 
     name: str
     data: Dims
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        """What a 0 means, in each of the ways in which the case is put."""
+        """The meanings of 0 under which the case is put: `copied` and `literal`, or its own flag: `allowzero=2`."""
         if self.flag is None:
             return "copied", "literal"
         return (", ".join(f"{name}={value}" for name, value in self.flag.items()) or "no flag",)

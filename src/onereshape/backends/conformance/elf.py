@@ -34,7 +34,7 @@ class Functions(NamedTuple):
 
     found: dict[str, int]
     anchor: str
-    """The name of one that the library exports: where the loader has it says where the library was loaded."""
+    """A function that the library exports: its address, asked of the loader, tells where the library was loaded."""
     anchor_at: int
 
 
@@ -46,7 +46,7 @@ class _Section(NamedTuple):
 
 
 def functions(path: str, names: Iterable[str]) -> Functions:
-    """The functions of these names, every one of them, and one that is exported."""
+    """The places in the library at `path` of all functions of these names, and of an exported function: the anchor."""
     try:
         with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return _functions(content, tuple(names))
@@ -92,7 +92,7 @@ def _symbols(content: mmap.mmap, section: _Section) -> NDArray[Any]:
 
 
 def _values(content: mmap.mmap, texts: _Section, symbols: NDArray[Any], names: tuple[str, ...]) -> dict[str, list[int]]:
-    """Where the functions of these names are, each as often as there are several, in order.
+    """Name -> the places of the functions of this name, in order; a name that the table lacks is left out.
 
     A name may be the end of a longer one, which shares its text; one pass over all texts, of which there are many.
     """

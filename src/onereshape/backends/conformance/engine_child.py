@@ -60,7 +60,7 @@ def own(function: Callable[..., Any]) -> Ask:
 
 
 def _load(engine: Engine) -> tuple[Ask, str]:
-    """How the engine is asked, and its release where its module knows it better than what is installed."""
+    """Imports an engine: the function that asks it, and the release that the module of a `shipped` library tells."""
     name, _, ask = engine.ask.partition(":")
     if engine.kind == "own":
         sys.path.append("")  # the working folder, after everything that is installed
@@ -70,7 +70,7 @@ def _load(engine: Engine) -> tuple[Ask, str]:
 
 
 def load(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
-    """Imports an engine; an answer says why it cannot be."""
+    """Imports an engine and answers its number for `put` and its release, or why there is none: `missing`, `broken`."""
     try:
         (engine,) = find_engines([told["engine"]], DEFAULT)
         ask, version = _load(engine)

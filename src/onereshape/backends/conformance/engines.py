@@ -20,11 +20,11 @@ from onereshape.rule.specs import spec as find_spec
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One way to ask one implementation."""
+    """A way to ask one implementation of Reshape: its package, the specification it follows, the function that asks."""
 
     name: str
     spec: str
-    """What it is held against."""
+    """The specification that its answers are held against."""
     package: str
     ask: str
     """The function that asks it, as MODULE:FUNCTION; the module is imported only in a child process."""
@@ -40,12 +40,12 @@ class Engine:
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be asked, as far as that is known before it is looked for."""
+        """Whether its package is installed; of an engine that is `shipped` or the user's own, loading tells."""
         return self.kind == "own" or self.shipped or util.find_spec(self.package) is not None
 
     @property
     def version(self) -> str:
-        """The release that is installed."""
+        """The release of its package that is installed; empty for a function of the user's own."""
         from importlib import metadata  # noqa: PLC0415 - takes long
 
         if self.kind == "own":
@@ -56,7 +56,7 @@ class Engine:
             return "of unknown version"
 
     def question(self, case: Case, zero: str) -> EngineQuestion | None:
-        """The case as this engine is asked it, or None where it cannot be."""
+        """The case as a question to this engine, or None where the engine cannot be asked."""
         if not (case.is_held or self.infers) or case.data_type in self.lacks:
             return None
         if self.kind == "library" and (zero != "literal" or not case.has_plain_shape):

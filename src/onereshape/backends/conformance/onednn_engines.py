@@ -65,7 +65,7 @@ def executed(question: EngineQuestion) -> Output:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """A status that is about the question is how the library refuses."""
+    """Turns a status of the library that is about the question into a refusal of the engine."""
     try:
         yield
     except StatusError as error:

@@ -131,7 +131,7 @@ def _exported(names: tuple[str, ...]) -> tuple[dict[str, int], str]:
 
 
 def _inside_torch(names: tuple[str, ...]) -> tuple[dict[str, int], str]:
-    """The one that torch has built in and exports nothing of."""
+    """The oneDNN that is built into torch, which exports none of its functions."""
     found = util.find_spec("torch")
     if found is None or found.origin is None:
         raise NotReadable("torch is not installed")

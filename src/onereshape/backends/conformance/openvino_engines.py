@@ -31,7 +31,7 @@ def _core() -> openvino.Core:
 
 
 def _refusal(error: RuntimeError) -> EngineRefused:
-    """OpenVINO's messages begin with places in its source and end with what is wrong."""
+    """The last line of an OpenVINO error as a refusal: the lines before it are places in its source."""
     return EngineRefused(str(error).strip().rpartition("\n")[2])
 
 
@@ -59,7 +59,7 @@ def inference(question: EngineQuestion) -> Output:
 
 
 def _read_without_flag(model: openvino.Model) -> Output:
-    """The same Reshape read from an IR whose special_zero was taken out."""
+    """The output dims of a model's Reshape when it is read from an IR from which special_zero was taken out."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.xml")
         openvino.serialize(model, path)
@@ -110,7 +110,7 @@ def _read(output: openvino.Tensor, question: EngineQuestion) -> Output:
 
 
 def _infer(model: openvino.Model, tensors: list[Array], question: EngineQuestion) -> Output:
-    """One request of a model compiled for it: a kept one may answer with what it was asked before."""
+    """The output of a model for these tensors, from a new request: a kept request may answer an earlier question."""
     request = _core().compile_model(model, "CPU", _CONFIG).create_infer_request()
     for index, tensor in enumerate(tensors):
         request.set_input_tensor(index, openvino.Tensor(tensor))

@@ -87,7 +87,7 @@ def _counts(result: Result) -> str:
 
 
 def _differences(column: Column, shown: Sequence[View]) -> str:
-    """One engine's, under the reasons for them."""
+    """The part of the page about one engine: for each reason a table of the cases that it answers differently."""
     name = column.engine.name
     by_reason: dict[str, list[View]] = {}
     for view in shown:
@@ -112,7 +112,7 @@ def _expected(view: View, name: str) -> str:
 
 
 def _given(view: View, name: str) -> str:
-    """Whole messages only of what ended a process."""
+    """What the engine answered, in words; messages are whole only for a crash, a hang or a failure."""
     given = view.verdicts[name].given
     return f"{given.kind} ({_quoted(given.why)})" if given.kind in {"crash", "hang", "failed"} else str(given)
 

@@ -21,7 +21,7 @@ _LONG = 8
 
 @dataclass(frozen=True)
 class EngineQuestion:
-    """One Reshape, with all that an engine must know to build it."""
+    """One Reshape as an engine is to build it: data, target and attributes in the words of one specification."""
 
     data: Dims
     target: Dims
@@ -33,7 +33,7 @@ class EngineQuestion:
 
     @property
     def zero_copies(self) -> bool:
-        """The meaning of 0, where the flag is one that has a meaning."""
+        """Whether a 0 copies: special_zero as it stands, or the opposite of allowzero; True without either flag."""
         return bool(self.attributes.get("special_zero", not self.attributes.get("allowzero", 0)))
 
     @property
@@ -51,7 +51,7 @@ class EngineQuestion:
 
     @cached_property
     def shape_tensor(self) -> Array:
-        """The target as the second input."""
+        """The target as the array of a second input, in its type and its rank (0, 1 or 2)."""
         layout: dict[int, tuple[int, ...]] = {0: (), 1: (-1,), 2: (1, -1)}
         return np.array(self.target, dtype=self.shape_type).reshape(layout[self.shape_rank])
 
@@ -73,7 +73,7 @@ class Output:
 
 
 class EngineRefused(Exception):  # noqa: N818 - an answer, not a mistake
-    """The engine refuses."""
+    """The engine refuses the question; the text is its message."""
 
 
 class Missing(Exception):  # noqa: N818 - an answer, not a mistake
@@ -82,7 +82,7 @@ class Missing(Exception):  # noqa: N818 - an answer, not a mistake
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: dims, a refusal, or how it went wrong."""
+    """An engine's answer to a question: dims, a refusal, or how the asking went wrong."""
 
     kind: AnswerKind
     dims: tuple[int | Interval, ...] | None = None
@@ -114,7 +114,7 @@ class Answer:
 
 
 def show_dims(dims: tuple[int | Interval, ...]) -> str:
-    """Dims as they are read best.
+    """Dims in few signs: large powers of 2 as such, a long list of equal dims as a product.
 
     >>> show_dims((2, 2**32, -(2**63), 3 * (2**53 + 1), (1, None)))
     '[2,2^32,-2^63,3*(2^53+1),1..]'

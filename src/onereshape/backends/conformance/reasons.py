@@ -15,7 +15,7 @@ from onereshape.backends.conformance.questions import Answer
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why these engines answer these cases as they do."""
+    """A row of the table of reasons: its words, and the engines, codes, groups and cases that it speaks of."""
 
     words: str
     engines: tuple[str, ...]

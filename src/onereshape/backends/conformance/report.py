@@ -31,11 +31,11 @@ class View(NamedTuple):
     zero: str
     says: dict[str, Answer]
     verdicts: dict[str, Verdict]
-    """By engine."""
+    """Engine name -> its verdict."""
 
 
 def views(result: Result) -> Iterator[View]:
-    """The rows, those of one case joined where nothing that anyone answered tells them apart."""
+    """The rows as they are shown: those of a case, `copied` and `literal`, are one, `either`, if no answer differs."""
     waiting: View | None = None
     for row in result.rows:
         view = _view(row, result.answered)
@@ -94,7 +94,7 @@ def _names(names: Sequence[str], among: Iterable[str]) -> str:
 
 
 def differing(view: View) -> dict[str, list[str]]:
-    """The answers that differ, and the engines that gave them."""
+    """The answers that differ from the specification, with their engines: `{"[3,2]": ["onnxruntime-24"]}`."""
     answers: dict[str, list[str]] = {}
     for name, verdict in view.verdicts.items():
         if not verdict.agrees:
@@ -103,7 +103,7 @@ def differing(view: View) -> dict[str, list[str]]:
 
 
 def as_text(result: Result) -> str:
-    """The table, and the counts below it."""
+    """The result for a terminal: the table, what its marks mean, and the counts of each engine."""
     letters = dict(zip((column.engine.name for column in result.answered), cycle(string.ascii_letters), strict=False))
     lines = [_line("".join(letters.values()), ("case", "data", "target", "0 is"), "specification")]
     for view in views(result):
@@ -168,7 +168,7 @@ def say_recorded(column: Column) -> str:
 
 
 def held_against(engine: Engine) -> str:
-    """What an engine is compared with."""
+    """The specification that an engine is compared with: `onnx-24`, or `nearest: onnx-24, 0 literal` for a library."""
     if engine.kind == "library":
         return f"nearest: {engine.spec}, 0 literal"
     return engine.spec

@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 
 class Verdict(NamedTuple):
-    """An engine's answer beside the one it is held against."""
+    """The answer that is expected of an engine, and the answer that it gave."""
 
     expected: Answer
     given: Answer
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """All of one engine."""
+    """All answers of one engine, or why it has none."""
 
     engine: Engine
     state: str
@@ -44,9 +44,9 @@ class Column:
     version: str = ""
     verdicts: dict[Key, Verdict] = field(default_factory=dict)
     machine: str = ""
-    """Where it was asked, if its answers are recorded ones."""
+    """The machine on which recorded answers were given."""
     why: str = ""
-    """Why recorded answers stand for it here."""
+    """Why the engine was not asked on this machine, if recorded answers stand for it."""
 
     @property
     def is_asked(self) -> bool:
@@ -65,7 +65,7 @@ class Column:
         return self.is_asked and not all(verdict.agrees for verdict in self.verdicts.values())
 
     def tally(self) -> dict[str, int]:
-        """How many of what; those that differ are counted again by kind."""
+        """The number of cases asked, agreeing, differing, and by kind: wrong elements, crash, hang, failed."""
         kinds = Counter(verdict.given.kind for verdict in self.verdicts.values())
         agree = sum(verdict.agrees for verdict in self.verdicts.values())
         counted = {"asked": len(self.verdicts), "agree": agree, "differ": len(self.verdicts) - agree}
@@ -73,12 +73,12 @@ class Column:
 
 
 class Row(NamedTuple):
-    """One case under one meaning of 0."""
+    """A row of the table: a case, a meaning of 0, and the answers of the specifications."""
 
     case: Case
     zero: str
     says: dict[str, Answer]
-    """By specification, those that the case can be put to."""
+    """Specification -> its answer, for all specifications that the case can be put to."""
 
     @property
     def key(self) -> Key:
@@ -87,7 +87,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The whole table."""
+    """The whole table: rows of cases, columns of engines, and the machine that asked."""
 
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
@@ -151,7 +151,7 @@ def _reason_json(engine: Engine, case: Case, verdict: Verdict) -> dict[str, str]
 
 
 def rows_of(cases: Iterable[Case]) -> tuple[Row, ...]:
-    """The rows of these cases, with what the specifications say."""
+    """A row for each case and meaning of 0, with the answers of the specifications."""
     rows = []
     for case in cases:
         for zero in case.zeros:

@@ -20,14 +20,14 @@ class BrokenEngine(Exception):  # noqa: N818 - a state of the engine
 
 
 class EngineAnswer(NamedTuple):
-    """What an engine answered, and its release where it says that itself."""
+    """An engine's answers, one to each question, and its release; empty where only its package tells the release."""
 
     answers: list[Answer]
     version: str
 
 
 def ask_all(engine: Engine, questions: Sequence[EngineQuestion], *, progress: Counted | None = None) -> EngineAnswer:
-    """An answer to each question; a question that ends its process is answered for it, and a new one goes on."""
+    """The answers to all questions; one that ends its process is a `crash` or a `hang`, and a new process goes on."""
     answers: list[Answer] = []
     version = ""
     while len(answers) < len(questions):
@@ -51,7 +51,7 @@ def _started() -> Child:
 
 
 def _loaded(child: Child, engine: Engine) -> tuple[int, str]:
-    """The number of an engine, and its release; it has more time than for an answer: an import is none."""
+    """Loads an engine: its number in the child, and its release. An import may take longer than an answer."""
     limit = limits()
     try:
         patient = replace(limit, seconds=max(limit.seconds, SECONDS))

@@ -21,7 +21,7 @@ _LARGEST_CONSTANT = 4096
 
 
 class Converter:
-    """Remembers what it has converted: the layers of a model ask the same again and again."""
+    """Takes nodes to other opsets, and remembers the answers: the layers of a model repeat their nodes."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[bytes, int], onnx.ModelProto | str] = {}

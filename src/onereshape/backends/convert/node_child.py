@@ -1,7 +1,7 @@
-"""One node in another opset: onnx's converter, and onnxruntime's word for it, in a child process (`isolation.room`).
+"""One node in another opset: onnx's converter, compared by onnxruntime, in a child process (`ground.isolation.room`).
 
-A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here it is only the
-child that ends, and the node is refused.
+A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here only the child
+ends, and the node is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onereshape.ground.isolation.messages import Arrays, Plain, bytes_array
 
 
 def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
-    """A model of one node in another opset, or why not."""
+    """Takes the model of one node, sent by the parent process, to another opset; or `refused`, and why."""
     try:
         found = checked(onnx.ModelProto.FromString(arrays["model"].tobytes()), told["opset"])
     except CannotConvertError as error:
@@ -25,7 +25,7 @@ def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
 
 
 def checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
-    """A model of one node in another opset, if it gives the same answers there."""
+    """The model of one node, taken to opset `new`; refused unless runs of both models give the same answers."""
     try:
         checker.check_model(model, full_check=True)
     except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference

@@ -33,11 +33,11 @@ from onereshape.terms.proof import Proof
 _ONNX = ("", "ai.onnx")
 _OPEN = frozenset({"Resize", "Upsample"})
 _SAMPLED = 11
-"""Since this opset these say where they take their samples; what runs the older ones was asked, node by node."""
+"""The first opset in which Resize says where its samples are taken; before, onnxruntime was asked, node by node."""
 
 
 class Changed(NamedTuple):
-    """A Reshape before and after."""
+    """A Reshape of the model: its name, its operator before and after, and its node."""
 
     name: str
     before: Reshape
@@ -46,11 +46,11 @@ class Changed(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """A model in another opset."""
+    """The Reshapes of a model that was written in another opset, and the proof that the model is the same."""
 
     changed: list[Changed]
     proof: Proof
-    """What the terms say of both."""
+    """What the terms say of the models before and after."""
 
 
 def change_opset(model: Model, opset: int, path: str) -> Conversion:
@@ -84,7 +84,7 @@ def change_opset(model: Model, opset: int, path: str) -> Conversion:
 
 
 def _proof(before: ir.Model, after: ir.Model) -> Proof:
-    """What the terms say; an operator that left open what it computes is another expression in every later opset."""
+    """What the terms say; `differs` is `not proven` where an old Resize leaves open which samples it takes."""
     found = same_terms(before, after, [], fresh_seed())
     opset = next((before.opset_imports[domain] for domain in _ONNX if domain in before.opset_imports), 1)
     if found.verdict == "differs" and opset < _SAMPLED:
@@ -102,7 +102,7 @@ def _described(model: Model, inferred: ir.Model) -> Iterator[ReshapeNode]:
 
 
 def _inferred(model: ir.Model) -> ir.Model:
-    """A copy with the types and shapes that can be told; what cannot is refused where it matters."""
+    """A copy of the model with inferred types and shapes; a value without them is refused where a node needs them."""
     twin = model.clone()
     found = facts_of(twin)
     for value, dims in found.dims.items():
@@ -138,7 +138,7 @@ def _version(graph: Any, model: ir.Model) -> int | None:
 
 
 def _versions(graph: Any, model: ir.Model, opset: int) -> range:
-    """The opsets that are left behind, one after the other."""
+    """The opsets on the way to another, without the last: 13 to 16 -> 13, 14, 15; 16 to 13 -> 16, 15, 14."""
     old = _version(graph, model)
     return range(0) if old is None else range(old, opset, 1 if opset > old else -1)
 
@@ -150,7 +150,7 @@ def _set_version(graph: Any, model: ir.Model, opset: int) -> None:
 
 
 class _OpsetWork:
-    """What is done to the nodes of one model."""
+    """Rewrites the nodes of one model, one opset at a time."""
 
     def __init__(self, model: Model, inferred: ir.Model) -> None:
         self.model = model

@@ -22,26 +22,26 @@ from onereshape.ground.installed import RUNTIME_MISSING
 
 IR_VERSION = 10
 _ALIKE = (4, 3, 1, 8, 16)
-"""What all dims that are not known are taken as, one after the other."""
+"""Sizes of which each is given to all unknown dims at once."""
 _APART = ((3, 4, 5, 2, 6, 7), (2, 5, 3, 7, 4, 6), (7, 2, 6, 3, 5, 4))
-"""And what they are taken as in turn."""
+"""Rows of sizes that are given to the unknown dims in turn."""
 _POOL = (1, 2, 3, 4, 5, 7, 8, 12, 16, 33)
-"""What they are drawn from, with the sizes that are known, until enough runs have counted."""
+"""Sizes that are drawn for unknown dims, with the sizes that are known, until enough runs have counted."""
 _TRIES = 60
 _ENOUGH = 4
-"""At so many sizes drawn ones are no longer tried."""
+"""Sizes at which runs have counted, after which no more are drawn."""
 _NEEDED = 2
 _LARGEST_RUN = 1 << 26
-"""Elements of a tensor up to which a node is run."""
+"""The most elements of a tensor with which a node is run."""
 _LARGEST_WORK = 1 << 27
-"""Elements of all runs, after which those that counted will do."""
+"""Elements of all runs together, after which the runs that counted will do."""
 _SIZES = 8
 """A vector of so many integers may hold sizes, and is not drawn large."""
 _RELATIVE = {"float16": 4e-3}
-"""How far floats may be off, of themselves, where it is not 1e-4."""
+"""The relative tolerance of a type, where it is not 1e-4."""
 _DRAWS = 6
 _NOT_EMPTY = frozenset({"LSTM", "GRU"})
-"""onnxruntime ends the process on these at size 0."""
+"""Operators on which onnxruntime ends the process at size 0."""
 
 AnyData = Any
 NamedDims = list[int | str]

@@ -18,7 +18,7 @@ from onnx import defs
 from onereshape.formats.onnx.onnx_graphs import ONNX
 
 Inferred = Mapping[ir.Value, ir.Value]
-"""A value of the model -> what inference says of it."""
+"""A value of the model -> the value that has its inferred type and shape."""
 
 _ANNOUNCES_TYPES = re.compile(r"\(Opset \d+ change\): Extend supported types[^\n]*")
 _HINTS = frozenset({"consumed_inputs"})
@@ -91,7 +91,7 @@ def _types_fit(node: ir.Node, before: Any, after: Any, known: Inferred) -> bool:
 
 
 def _types(version: Any, side: str, index: int) -> set[str] | None:
-    """The types that a version takes at that input or output, None where it has no such one."""
+    """The types that a version of an operator takes at an input or output; None if it has no inputs, or no outputs."""
     parameters = getattr(version, side)
     if not parameters:
         return None

@@ -16,7 +16,7 @@ _NEXT_LINE = ",\n "
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One code: how bad it is, what it means, and what can be done."""
+    """The row of a finding's code: its severity, its meaning in a sentence, and the command that helps."""
 
     severity: Severity
     """A finding may be milder: a declaration that holds for one size only is a warning."""
@@ -59,7 +59,7 @@ CODES: dict[str, FindingKind] = {
         "`onereshape show MODEL` shows what is known of each Reshape.",
     ),
 }
-"""In the order in which findings of one node are given."""
+"""Code -> its row, in the order in which findings of one node are given."""
 
 
 @dataclass(frozen=True, slots=True)

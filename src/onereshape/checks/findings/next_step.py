@@ -17,7 +17,7 @@ from onereshape.ground.text import LONGEST, printable
 
 Verb = Literal["check", "fix", "show"]
 InputAxes = tuple[tuple[str, int], ...]
-"""Inputs and axes."""
+"""Names of inputs, each with an axis: `(("x", 0),)`."""
 
 _OPTIONS = {"unwitnessed": "--unwitnessed", "per_sample": "--per-sample", "simplify": "--simplify"}
 _OUTPUTS = {True: "dynamic", False: "simpler"}
@@ -34,12 +34,12 @@ class NextStep:
     free: tuple[tuple[str, int, str], ...] = ()
     """Inputs, axes and the names that the dims are to have."""
     options: tuple[str, ...] = ()
-    """Of the call, each of which is True."""
+    """Options that the call sets to True: `simplify`, `per_sample`, `unwitnessed`."""
     node: str | None = None
     """The Reshape that is shown."""
 
     def with_option(self, name: str) -> NextStep:
-        """The same with one option more."""
+        """The step with another option: `simplify` is typed `--simplify`, and called `simplify=True`."""
         return replace(self, options=(*self.options, name))
 
     def of(self, model: Model) -> str | None:
@@ -111,7 +111,7 @@ def quoted(word: str) -> str:
 
 
 def _escaped(sign: str) -> str:
-    """One sign within `$'...'`."""
+    r"""A sign as it is written within `$'...'`: a -> `a`, a quote -> `\'`, a line break -> `\n`, a bell -> `\x07`."""
     code = ord(sign)
     if sign in "\\'":
         return f"\\{sign}"

@@ -15,7 +15,7 @@ from onereshape.ground.isolation.budget import WHOLE
 
 
 def report_command(model: Model, asking: Asking) -> str:
-    """The page itself."""
+    """The command that writes the page again."""
     word = command_word(model)
     if word is None:
         return _called("report", asking)
@@ -23,7 +23,7 @@ def report_command(model: Model, asking: Asking) -> str:
 
 
 def fix_command(model: Model, asking: Asking) -> str:
-    """The repair, with its certificate."""
+    """The command that repairs the model and certifies the repair."""
     word = command_word(model)
     if word is None:
         return _called("fix", asking)
@@ -31,7 +31,7 @@ def fix_command(model: Model, asking: Asking) -> str:
 
 
 def show_command(model: Model) -> str:
-    """All Reshapes."""
+    """The command that shows all Reshapes of the model."""
     word = command_word(model)
     return "orx.show(model)" if word is None else _typed(["onereshape", "show", word])
 

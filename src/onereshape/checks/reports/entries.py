@@ -28,11 +28,11 @@ class Drawer:
 
     @property
     def drawn(self) -> int:
-        """How many there are already."""
+        """The number of sections that were made."""
         return self._number
 
     def section(self, case: Case) -> Markup:
-        """The section of a case."""
+        """The section of a case: its sentence, the words before and after, the way of the size, and a picture."""
         self._number += 1
         said = case.change or case.finding
         assert said is not None  # noqa: S101 - a case has one of them
@@ -191,7 +191,7 @@ def _about(picture: Picture) -> str:
 
 
 def _legend(picture: Picture) -> str:
-    """What the colours mean, where there are any."""
+    """The legend of a picture, as HTML; red and green are explained where a box or a wire has them."""
     looks = {box.look for box in picture.boxes} | {wire.look for wire in picture.wires}
     parts = ["data flows downwards, with its dims"]
     if "before" in looks:

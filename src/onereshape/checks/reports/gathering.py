@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All of it."""
+    """The content of a page: the model, its findings and changes, the repair, and the models to draw."""
 
     model: Model
     asking: Asking
@@ -74,7 +74,7 @@ class Story:
     original: Side | None
     """The model as it is drawn; None of a file of which only the Reshapes are read."""
     inlined: Side | None
-    """The same, with its functions where they are called, as a repair has them."""
+    """The original with its functions unfolded where they are called, as a repair has them."""
     repaired: Side | None
     names: frozenset[str]
     """The sizes whose ways are told."""
@@ -130,7 +130,7 @@ def gathered(model: Model, asking: Asking) -> Story:
 
 
 def _fixed(model: Model, asking: Asking) -> tuple[Fixed | None, FixError | None]:
-    """What `fix` makes of it, or why it does not."""
+    """The model repaired by `fix`, or its refusal; neither where no dim is to be freed."""
     if not asking.repair:
         return None, None
     try:

@@ -22,7 +22,7 @@ _SWEEPS = 12
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """Something that takes room on a floor."""
+    """A box, the dims of a value or a passing wire: what takes room on a floor."""
 
     kind: Literal["box", "label", "lane"]
     key: str
@@ -30,15 +30,15 @@ class Item:
     look: Look = "plain"
     text: str = ""
     weight: float = 1.0
-    """How much it has to say where others stand."""
+    """How strongly its neighbours are drawn to it."""
     above: list[Item] = field(default_factory=list)
     below: list[Item] = field(default_factory=list)
     width: float = 0.0
     height: float = 0.0
     x: float = 0.0
-    """Of its middle."""
+    """The place of its middle."""
     y: float = 0.0
-    """Of its upper edge."""
+    """The place of its upper edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _leads(below: Mapping[str, set[str]], start: str, end: str) -> bool:
 
 
 def _heights(keys: Sequence[str], wires: Sequence[Wire]) -> dict[str, int]:
-    """The floor of each box: below all that lead into it, and near to what it leads to where little leads into it."""
+    """Box -> floor, from the top: below its sources, and just above its targets if there are no fewer of the latter."""
     heights = dict.fromkeys(keys, 0)
     for _ in keys:  # as often as the longest way has boxes, at most
         moved = False

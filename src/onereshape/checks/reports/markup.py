@@ -15,7 +15,7 @@ _LONGEST_SENTENCE = 2000
 
 
 def escaped(text: str, most: int = _LONGEST_SENTENCE) -> Markup:
-    """Any text as HTML that shows it."""
+    """A text as HTML that shows its signs: `a<b` -> `a&lt;b`; longer than `most`, it is cut."""
     return Markup(html.escape(readable(text, most)))
 
 

@@ -17,7 +17,7 @@ from onereshape.checks.reports.sides import Side, inputs_of, outputs_of
 _MOST, _ENOUGH = 14, 9
 """Boxes of a picture, and how many there are before no more are looked for."""
 _MOST_CHANGED = 6
-"""Of them, nodes that come or go."""
+"""Boxes of a picture for nodes that come or go."""
 _MOST_BESIDE = 3
 """Boxes that are taken from one step upwards or downwards."""
 _LEVELS = 4
@@ -26,7 +26,7 @@ _SMALL = 16
 
 
 class Neighbourhood:
-    """The picture around one box, as it grows."""
+    """The picture around the box of one node, to which boxes and wires are added."""
 
     def __init__(self, original: Side | None, repaired: Side | None, key: str, wrong: str | None = None) -> None:
         self._sides = {"before": original, "after": repaired}
@@ -71,7 +71,7 @@ class Neighbourhood:
                 self._take(side, value, self._anchor, "before" if wrong else "plain")  # type: ignore[arg-type]
 
     def _take(self, side: Side, value: ir.Value, target: str, look: Look) -> None:
-        """Draws what makes a value, with what comes or goes behind it."""
+        """Draws the box that makes a value, or the words of a constant, and the wire from there to the box `target`."""
         if len(self._boxes) >= _MOST:
             return
         words = side.constant(value)

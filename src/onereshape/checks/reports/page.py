@@ -45,7 +45,7 @@ MEANINGS = {
 
 
 def page(story: Story, version: str) -> str:
-    """The whole page."""
+    """The whole page of a model, as HTML."""
     name = PurePath(story.model.path).name or story.model.path
     drawer = Drawer(story)
     pictures, listed = Budget(_PICTURES), Budget(_LISTED)
@@ -95,7 +95,7 @@ def _noun(plural: str, count: int) -> str:
 
 
 def _verdict(story: Story) -> Markup:
-    """What came out, in one sentence."""
+    """The outcome as a sentence of HTML: refused, findings counted, nothing to repair, or repaired and how certain."""
     if story.refusal is not None:
         return Markup(f'<strong class="bad">Refused.</strong> {escaped(story.refusal.sentence)}')
     if story.fixed is None:
@@ -163,7 +163,7 @@ def _list(pairs: Iterable[tuple[str, str]]) -> Markup:
 
 
 def _certificate(story: Story) -> str:
-    """What was compared, in words, and the command that repeats it."""
+    """The section of the certificate, as HTML: status, sizes, outputs, conditions, and the commands that repeat it."""
     title = "The commands that repeat this:" if story.asking.repair else "The command that repeats this:"
     again = [element("p", title, class_="soft"), _commands(story)]
     if story.refusal is not None:
@@ -190,7 +190,7 @@ def _refusal(error: FixError) -> list[str]:
 
 
 def _said(certificate: Certificate) -> list[str]:
-    """A certificate in words, after the one that it stands on."""
+    """A certificate as HTML, after its basis: status, reason, sizes that were compared, engine, tolerance, outputs."""
     parts = _said(certificate.basis) if certificate.basis is not None else []
     bad = {"not proven", "differs", "failed"}
     look = "good" if certificate.holds else "bad" if certificate.status in bad else "accent"

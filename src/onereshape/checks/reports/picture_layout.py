@@ -16,11 +16,11 @@ TITLE, NAME = 13.0, 11.0
 CELL = 0.6
 """The width of a sign, of one that is as high as 1."""
 _WIDEST_TITLE, _WIDEST_NAME, _WIDEST_LABEL = 26, 28, 28
-"""In cells."""
+"""The most cells of a title, a name and a label."""
 PADDING = 12.0
 _MARGIN = 8.0
 _BESIDE = 18.0
-"""Between two items of a floor."""
+"""The room between two items of a floor."""
 _LANE = 6.0
 TALL, LOW, LABEL = 46.0, 28.0, 16.0
 """The height of a box with two lines, and with one; of a label."""
@@ -64,12 +64,12 @@ def title_of(box: Box) -> str:
 
 
 def name_in(box: Box) -> str:
-    """The second line; empty where it would say the same."""
+    """The second line of a box, its name; empty where the title says the same."""
     return "" if box.name == box.title else cut(box.name, _WIDEST_NAME)
 
 
 def label_of(text: str) -> str:
-    """The dims of a value."""
+    """The dims of a value, cut to the width of a label."""
     return cut(text, _WIDEST_LABEL)
 
 

@@ -16,7 +16,7 @@ _FIRST, _LAST = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class SizeWay:
-    """From an input to a node."""
+    """The way of a size from the dim of an input to a node."""
 
     start: str
     """The dim: `x[0]`."""
@@ -31,7 +31,7 @@ class SizeWay:
 
 
 class Ways:
-    """Ways in one model; what was walked once is known."""
+    """The ways of sizes in one model; each step is looked for once."""
 
     def __init__(self, side: Side, names: frozenset[str]) -> None:
         self._side = side
@@ -51,7 +51,7 @@ class Ways:
         return None
 
     def _back(self, value: ir.Value) -> Iterator[ir.Value]:
-        """A value, what it is made of, what that is made of, as long as the size is in it."""
+        """The way of the size upwards: the value, an input of its maker that carries the size, and so on."""
         seen: set[ir.Value] = set()
         here: ir.Value | None = value
         while here is not None and here not in seen:

@@ -1,8 +1,8 @@
 """fix(): frees dims of a model, simplifies its Reshapes, and has the result compared with the original.
 
-The batch goes by the rules of `batching`, every other dim by `freeing`, or by what other exports of the model say;
-a batch beside other dims is a second step, on what the first one gave.  A model that is given is not changed, unless
-its owner says that a copy need not be made.
+The batch goes through `batch`, every other dim through `dims`, or through `fitting`, by what other exports of the model
+say; a batch beside other dims is a second step, on what the first one gave.  A model that is given is not changed,
+unless its owner says that a copy need not be made.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from onereshape.repair.work import Work
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What would be rewritten."""
+    """The repair that `fix` would make: its changes, its conditions, and the dims that would be free."""
 
     changes: tuple[Change, ...]
     conditions: tuple[str, ...] = ()
     sure: bool = True
-    """Whether it is right whatever the terms say."""
+    """Whether the repair is right whatever the terms say."""
     freed: Freed = field(default_factory=dict)
     """Input -> axis -> the name of a dim that is free then."""
     outputs: Mapping[str, int | None] = field(default_factory=dict)
     """The axes at which outputs carry a batch."""
     declared: frozenset[str] = frozenset()
-    """The values that are declared falsely, and that it declares rightly."""
+    """The values that are declared with a fixed size where they carry the batch, and are declared anew."""
 
 
 def plan(model: Given, *, batch: Batch = None, free: Free = None) -> RepairPlan:
@@ -60,7 +60,7 @@ def plan(model: Given, *, batch: Batch = None, free: Free = None) -> RepairPlan:
 def planned(
     given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, likely: bool, facts: Facts | None = None
 ) -> RepairPlan:
-    """The same of what was `requested`; `facts` are those of the model, where they are known already.
+    """The plan for what was `requested`; `facts` are those of the model, where they are known already.
 
     `likely`: nobody named the axes of the batch.
     """
@@ -78,7 +78,7 @@ def planned(
 
 
 def _planned_batch(given: Model, axes: Axes, *, facts: Facts | None, likely: bool) -> Work:
-    """The same for a batch, on a copy where nodes would be cut off, or an output gets a new axis."""
+    """A batch that is decided, on a copy where nodes would be cut off, or an output gets a new axis."""
     from onereshape.graphs.batch_rules.own_scales import has_scales  # noqa: PLC0415
     from onereshape.repair.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.repair.batch.lifting import may_lift  # noqa: PLC0415
@@ -209,7 +209,7 @@ def _freed(  # noqa: PLR0913 - what is asked
 
 
 def _with_sizes(fixed: Fixed, batched: Freed) -> Fixed:
-    """The same with what `check` says of sizes beside the batch that the model does not take, which no batch mends."""
+    """A repair with notes on sizes beside the batch that the model does not take, which no batch mends."""
     if not has_other_names(fixed.model.ir, fixed.freed or batched):
         return fixed
     from onereshape.graphs.size_limits.limited import untaken  # noqa: PLC0415 - rarely needed

@@ -48,7 +48,7 @@ def tell_longest(refusal: FixError, model: ir.Model, asked: Mapping[str, Mapping
 
 
 def _after(nodes: Iterable[ir.Node], found: set[ir.Value | None], *, elements: bool = False) -> set[ir.Value | None]:
-    """These values and all that is calculated of them; `elements`: of what they hold, and not of their dims alone."""
+    """Values and all that nodes calculate of them; `elements`: not what only their dims go into, as into a Shape."""
     found = {*found}
     for node in nodes:
         if not found.isdisjoint(used(node)) and not (elements and record_of(node).from_dims is not None):

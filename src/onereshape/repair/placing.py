@@ -28,7 +28,7 @@ Planner = Callable[[Mapping[str, int]], BatchPlan]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The axes that carry the batch, the plan for them, and why they are not those that were likely."""
+    """A place of the batch: an axis of each input that carries it, the plan, and why these are not the likely axes."""
 
     axes: Axes
     plan: BatchPlan
@@ -78,7 +78,7 @@ def _planned(axes: Mapping[str, int], plan: Planner) -> BatchPlan | None:
 
 
 def _with_states(model: ir.Model, shapes: Shapes, found: Placed, plan: Planner) -> Placed:
-    """The same with inputs that are states: those that an output of the same dims brings for each sample."""
+    """The place of the batch with states among the inputs: they have the dims of an output that carries the batch."""
     states = {name: _states(model, dims, found.plan) for name, dims in shapes.items() if name not in found.axes}
     states = {name: places for name, places in states.items() if places}
     if not states or prod(map(len, states.values())) > _MOST:

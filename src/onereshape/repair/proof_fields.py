@@ -38,7 +38,7 @@ class Kept:
 
 
 class _WrongError(Exception):
-    """A field that is not what it should be."""
+    """A field of a kept certificate that is missing or wrong; the message names it."""
 
 
 def read_fields(path: str, fields: Mapping[str, Any]) -> Kept:

@@ -108,7 +108,7 @@ def keep(
 
 
 def versions() -> dict[str, str]:
-    """Of all that a certificate rests on."""
+    """The versions of all packages that a certificate rests on."""
     from onereshape import __version__  # noqa: PLC0415 - it imports us
     from onereshape.ground.installed import runtime, version_of  # noqa: PLC0415 - takes long
 
@@ -140,7 +140,10 @@ def read_proof(path: str) -> Kept:
 def recheck(
     kept: Kept, original: str | None, repaired: str | None, *, limit: Limits, progress: Progress | None = None
 ) -> Rechecked:
-    """Makes the certificate again, of the files that it names or of those that are given."""
+    """Makes a kept certificate again, and compares both.
+
+    `original`, `repaired`: the paths of models to take in place of those that the certificate names.
+    """
     given = {"original": original, "repaired": repaired}
     models: dict[str, list[Model]] = {role: [] for role in ROLES}
     for role, each in kept.models.items():

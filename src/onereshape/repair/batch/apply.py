@@ -28,7 +28,10 @@ def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:
 
 
 def false_declarations(plan: BatchPlan) -> str:
-    """What such declarations say, where nothing else had to be mended: one of them, an output if there is one."""
+    """The declared dims of a value that is fixed where it carries N, an output if one is, in words; "" without such.
+
+    `output y was declared [1, 8], with a fixed size at axis 0, which carries N, and so were 2 more`
+    """
     values = sorted(static_declarations(plan), key=lambda value: not value.is_graph_output())
     if not values:
         return ""

@@ -36,14 +36,14 @@ _PLACES = frozenset({"ArgMax", "ArgMin"})
 
 
 class _Lifting(NamedTuple):
-    """What becomes of an element on its way to conditions."""
+    """An element without an axis, all that is made of it, and the node that chooses by it."""
 
     values: tuple[ir.Value, ...]
-    """It, and all that is made of it element by element."""
+    """The element, and all that is made of it element by element."""
     unsqueezed: tuple[ir.Node, ...]
-    """Who gives it an axis,"""
+    """The nodes that give it an axis."""
     chosen: str
-    """and who chooses by it."""
+    """The label of an If or a Loop that chooses by it."""
 
 
 def lift(model: ir.Model, label: str, opset: int, facts: Facts) -> Change | None:
@@ -110,7 +110,7 @@ def _spread(value: ir.Value, rank: int, facts: Facts) -> list[ir.Value] | None:
 
 
 def may_lift(model: ir.Model, label: str) -> bool:
-    """Whether a node with this label may make such an element."""
+    """Whether a node with this label may make a single element without an axis."""
     nodes = list(model.graph.all_nodes())
     makers = {"Squeeze", "Reshape", "Gather"} | _REDUCTIONS | _PLACES
     return any(node.op_type in _CONDITIONS or _is_bare(node) for node in nodes) and any(
@@ -134,7 +134,7 @@ _MakeValue = Callable[[Rewriter], ir.Value]
 
 
 def _maker(node: ir.Node, facts: Facts) -> _MakeValue | None:
-    """What makes the same element, with dims of 1 around it; None where that cannot be said."""
+    """The function that writes the element of a node with dims of 1 around it, `[] -> [1, 1]`; None for other nodes."""
     data = node.inputs[0] if node.inputs else None
     dims = None if data is None else facts.dims_of(data)
     if data is None or dims is None or node.domain not in ONNX or facts.dims_of(node.outputs[0]) != ():
@@ -204,7 +204,7 @@ def _way(model: ir.Model, value: ir.Value, facts: Facts) -> _Lifting | None:
 
 
 def _chooser(value: ir.Value) -> str:
-    """Who chooses by a value that has an axis already, or by what is made of it."""
+    """The If or Loop that chooses by a value with an axis, or by what is made of it; "" without one."""
     values = [value]
     for each in values:  # it grows
         for user, slot in each.uses():

@@ -45,7 +45,7 @@ class Stacked:
     """Its dims for one sample, as they are said."""
 
     def note(self, symbol: str) -> str:
-        """What is said of a new axis."""
+        """The note on an output with a new axis: `output y is [N, 8], with a new axis for the batch ...`"""
         after, before = [symbol, *self.words], [f"{first}*{symbol}" for first in self.words[:1]]
         other = (
             f" (--no-new-axis: [{', '.join([*before, *self.words[1:]])}])" if before and None not in self.dims else ""
@@ -74,7 +74,7 @@ class PerSample:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is rewritten, as it is reported."""
+        """The one change that is reported: so many nodes run once for each sample, in a Scan."""
         name, axis = next(iter(self.axes.items()))
         places = ", ".join(f"{each.value.name} at axis {each.axis}" for each in self.stacked)
         message = f"{len(self.nodes)} nodes run once for each of {self.symbol} samples, which then stand in {places}"
@@ -127,7 +127,7 @@ def _inside(graph: ir.Graph, batched: set[ir.Value]) -> list[ir.Node]:
 
 
 def _reached(graph: ir.Graph, values: set[ir.Value]) -> set[ir.Node]:
-    """The nodes that depend on one of these values."""
+    """The nodes of a graph that are calculated from `values`, directly or through other nodes."""
     known, found = set(values), set[ir.Node]()
     for node in graph:
         if any(value in known for value in used(node)):
@@ -137,7 +137,7 @@ def _reached(graph: ir.Graph, values: set[ir.Value]) -> set[ir.Node]:
 
 
 def _readers(graph: ir.Graph) -> dict[ir.Value, set[ir.Node]]:
-    """The nodes that read each value, in the graphs inside them too."""
+    """Value -> the nodes of a graph that read it, by themselves or in the graphs inside them."""
     found: dict[ir.Value, set[ir.Node]] = {}
     for node in graph:
         for value in used(node):
@@ -149,7 +149,7 @@ def _readers(graph: ir.Graph) -> dict[ir.Value, set[ir.Node]]:
 def _stacking(
     model: ir.Model, axes: Mapping[str, int], symbol: str, outputs: Sequence[ir.Value], *, new_axis: bool
 ) -> tuple[tuple[Stacked, ...], tuple[str, ...]]:
-    """Where each output has its samples, and which of them may have other dims for each."""
+    """Each output with the axis of its samples, and the names of outputs whose dims may differ between samples."""
     one = facts_of(model, {name: {axis: 1} for name, axis in axes.items()})
     many = facts_of(model, {name: {axis: symbol} for name, axis in axes.items()})
     batch, found, doubts = size_named(symbol), list[Stacked](), list[str]()

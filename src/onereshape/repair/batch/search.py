@@ -60,7 +60,7 @@ class BatchPlan:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What must be rewritten, as it is reported."""
+        """The changes of all edits, as reported: a size without a name is called by its first place, `x[1]`."""
         words = self.facts.in_words
         return tuple(
             replace(each, message=words(each.message), before=words(each.before), after=words(each.after))
@@ -238,10 +238,10 @@ class _BatchWalk:
         return bool(answer.edits)
 
     def now(self) -> None:
-        """Nothing is known beside the values."""
+        """The state to come back to beside what is noted of values: there is none."""
 
     def forget(self, node: ir.Node, _before: object) -> None:
-        """Forgets them."""
+        """Forgets the marks, the sizes and the counts of the outputs of a node."""
         for value in node.outputs:
             self.state.marks.pop(value, None)
             self.state.parts.pop(value, None)
@@ -276,7 +276,7 @@ class _BatchWalk:
         return found
 
     def _mixing(self, failed: ir.Node) -> FixError | None:
-        """The refusal of a node that mixes samples, whatever the one that failed does: nothing of that reaches it."""
+        """The first refusal of a node that mixes samples, and needs nothing from the failed node; None without one."""
         walk, lost = _BatchWalk(self.state.within({}), self.patience), set[ir.Value | None](failed.outputs)
         live = live_nodes(failed.graph) if isinstance(failed.graph, ir.Graph) else set[ir.Node]()
         for node in [each for each in failed.graph or () if each in live and each is not failed]:
@@ -330,7 +330,7 @@ class _BatchWalk:
                 yield answer
 
     def broken(self, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
-        """Those of nodes that no output needs that cannot stay as they are: a rule refuses them, or would edit them."""
+        """Which nodes that no output needs must go: a rule refuses or would edit them, or what they read is gone."""
         gone: set[ir.Value | None] = set()
         for node in nodes:
             if not gone.isdisjoint(used(node)) or not self._stays(node):

@@ -30,17 +30,17 @@ class Stacked(NamedTuple):
 
     name: str
     before: str
-    """Its dims as they would have been, where there are such,"""
+    """Its dims without a new axis, `[8*N]`; "" where the output was cut off."""
     after: str
-    """and as they are."""
+    """Its dims now, `[N, 8]`."""
     rank: int
-    """Of one sample."""
+    """The rank of the output of one sample."""
     first: bool = False
-    """Whether its own axis 0, which is 1 for one sample, has them instead."""
+    """Whether its own axis 0, which is 1 for one sample, has the samples instead."""
 
     @property
     def note(self) -> str:
-        """What is said of it."""
+        """The note on the output: `output y is [N, 8], with a new axis for the batch that one sample had not`."""
         other = f" (--no-new-axis: {self.before})" if self.before else ""
         if self.first:
             return f"output {self.name} is {self.after}, with the batch at its axis of 1{other}"
@@ -103,7 +103,10 @@ def _steps(dims: tuple[Size, ...], mark: Mark, whole: tuple[Size, ...], called: 
 
 
 def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[Size] | None:
-    """Constants if they can say it, else N computed and one other size inferred."""
+    """The target of a Reshape of `data` to `wanted`, `[12*N], [N, 12] -> [-1, 12]`; None if it cannot be said.
+
+    Constants if they can say it, else N computed and one other size as -1: `[4*N, S], [N, 4, S] -> [N, 4, -1]`.
+    """
     words = constant_words(data, wanted, zero_copies=True)
     if words is not None:
         return [*words]

@@ -18,9 +18,9 @@ class FreeSymbol:
 
     original: int
     step: int = 1
-    """It can differ from the original by multiples of this."""
+    """Its sizes differ from the original by multiples of this number."""
     most: int | None = None
-    """It must not be larger."""
+    """The largest size; None without a limit."""
 
     def allows(self, size: int) -> bool:
         """Whether the symbol can take a size."""
@@ -44,7 +44,7 @@ class FreePlan:
     """Where each symbol is a dim of an input."""
 
     def promised(self, binding: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
-        """The dims that the outputs have at these sizes, None for those that are not known."""
+        """Output -> its dims at sizes of the symbols, None where one is not known: `{"S": 12} -> {"y": (1, 12)}`."""
         found: dict[str, tuple[int | None, ...]] = {}
         for name, dims in self.outputs.items():
             if dims is not None:
@@ -69,7 +69,7 @@ def plan_of(graph: ir.Graph, state: FreeState, edits: list[Edit], sources: Mappi
 
 
 def _conditions(state: FreeState) -> tuple[dict[str, FreeSymbol], tuple[str, ...]]:
-    """The sizes that the symbols can take, and the same in words."""
+    """The sizes that the symbols can take, and as words: `S is divisible by 4`, `S <= 512, since ...`."""
     symbols: dict[str, FreeSymbol] = {}
     texts: list[str] = []
     for name, size in state.sizes.items():

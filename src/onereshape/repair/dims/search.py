@@ -37,7 +37,7 @@ class _FreeWalk:
         self.matters = state.matters
 
     def answers(self, node: ir.Node) -> Iterator[FreeAnswer]:
-        """The readings of a node, each under the conditions that were there before it."""
+        """The readings of a node; after one that was not taken, the conditions are as they were before the node."""
         before = self.state.rules
         for answer in _answers(FreeView(node, self.state)):
             yield answer
@@ -49,11 +49,11 @@ class _FreeWalk:
         return bool(answer.edits or answer.suspect or not answer.alone)
 
     def now(self) -> Rules:
-        """What must hold of the sizes."""
+        """The conditions of the sizes, to come back to."""
         return self.state.rules
 
     def forget(self, node: ir.Node, before: object) -> None:
-        """Forgets them."""
+        """Forgets the dims and the contents of the outputs of a node, and goes back to the conditions before it."""
         if isinstance(before, Rules):
             self.state.rules = before
         _forget_edits(self.state, node)
@@ -104,7 +104,7 @@ def _refuse_doubt(state: FreeState, node: ir.Node, chosen: FreeAnswer, explorer:
 
 
 def _meaning(answer: FreeAnswer) -> tuple[Any, ...]:
-    """What tells one answer from another."""
+    """The dims of the outputs and the entries written into the inputs: answers that share both are one reading."""
     return answer.outputs, tuple((edit.slot, edit.entries) for edit in answer.edits)
 
 

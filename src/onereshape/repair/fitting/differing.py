@@ -49,7 +49,7 @@ def differing(models: Sequence[ir.Model]) -> list[Use]:
 
 
 def _reached(matched: Matched) -> list[Nodes]:
-    """The paired nodes that the outputs need, each after those that it needs, without what is below constants."""
+    """The paired nodes that the outputs need, makers before readers; nodes that only make constants are left out."""
     if matched.alike:
         return list(matched.inputs)[::-1]
     order: dict[Nodes, None] = {}
@@ -187,7 +187,7 @@ def _hand_out(
 
 
 def _again(node: ir.Node, number: int) -> ir.Node:
-    """The same node once more, right behind it."""
+    """A second node with the inputs and attributes of the first, right behind it; its output y is `y/again3`."""
     attributes = list(node.attributes.values())
     if any(graphs_of(attribute) for attribute in attributes):
         raise FixError(

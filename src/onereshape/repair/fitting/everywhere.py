@@ -192,7 +192,7 @@ class Everywhere:
         return self._told_apart(self._apart)
 
     def _told_apart(self, pairs: Iterable[tuple[Size, Size]]) -> list[tuple[Size, Size]]:
-        """Pairs of sizes that are not the same everywhere, those that say the same once."""
+        """Pairs of sizes that differ somewhere, without common factors, once: `(2*S, 24), (3*S, 36) -> (S, 12)`."""
         reduced = [_reduced(*pair) for pair in pairs if not self.equal(*pair)]
         found = {frozenset(pair): pair for pair in reduced}
         return [(one, other) if isinstance(one, Formula) else (other, one) for one, other in found.values()]

@@ -111,7 +111,7 @@ def as_sizes(known: tuple[Size, ...]) -> HashedSizes:
 
 
 class Exported(_ExportedFields):
-    """A constant as each export has it; what many families ask of it is found once."""
+    """A constant as each export has it, with its dims as formulas; what many families ask is found once."""
 
     @cached_property
     def growing(self) -> tuple[int, ...]:
@@ -129,11 +129,11 @@ class Exported(_ExportedFields):
         return self.entries or Entries(self.arrays)
 
     def reshaped(self, arrays: Iterable[Array], dims: tuple[Size, ...]) -> Exported:
-        """The same entries in other dims."""
+        """The constant with its entries in other dims; what was found of the entries is kept."""
         return self._with(tuple(arrays), dims, self.of)
 
     def cut(self, arrays: tuple[Array, ...], dims: tuple[Size, ...]) -> Exported:
-        """A part of it."""
+        """A part of the constant; of floats, the largest number of the whole is kept, to round by."""
         most = self.of.most if arrays[0].dtype.kind == "f" else ()
         return self._with(arrays, dims, Entries(arrays, most))
 
@@ -174,7 +174,7 @@ class Fit(NamedTuple):
     at: Callable[[Binding], Array]
     """The constant at given sizes, calculated by NumPy: what `make` computes in a model."""
     make: Callable[[Rewriter], ir.Value]
-    """Writes the nodes that compute it."""
+    """Writes the nodes that compute the constant, and gives their value."""
     limits: tuple[Limit, ...] = ()
     """Up to which sizes it is known."""
     opset: int = 1
@@ -187,7 +187,7 @@ class Fit(NamedTuple):
     """Sizes that are a number in all exports, and must stay so, as the number may be meant as the size."""
 
     def each(self, build: Callable[[Fit], Fit]) -> Fit:
-        """What is built of it, and of each other reading."""
+        """Applies `build` to this reading and to the others: the results are the readings of a new fit."""
         first, *others = (build(fit) for fit in (self._replace(others=()), *self.others))
         return first._replace(others=tuple(others))
 
@@ -223,7 +223,7 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
-    """A size in each export, None where it is no whole number in one of them."""
+    """The values of a size in the exports, `2*S -> (24, 46)` at S = 12 and 23; None if one is no whole number."""
     if not isinstance(size, Formula):
         return (size,) * len(bindings)
     return _numbers(size, tuple([tuple(binding.items()) for binding in bindings]))
@@ -231,7 +231,7 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=8192)
 def _numbers(size: Formula, items: Items) -> tuple[int, ...] | None:
-    """A formula in each export, None where it is no whole number in one of them."""
+    """The values of a formula in the exports, `2*S -> (24, 46)`; None if one is unknown, or no whole number."""
     found = [_number(size, binding) for binding in items]
     whole = tuple([int(each) for each in found if each is not None and each.denominator == 1])
     return whole if len(whole) == len(found) else None
@@ -239,7 +239,7 @@ def _numbers(size: Formula, items: Items) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=8)
 def by_values(known: tuple[Size, ...], items: Items) -> tuple[tuple[tuple[int, ...], tuple[Size, ...]], ...]:
-    """Sizes by what they are in the exports, those that are whole numbers above 0 in all of them."""
+    """Sizes by their values in the exports, `(12, 23) -> (S,)`; none that is below 1 or no whole number in one."""
     bindings = [dict(each) for each in items]
     found: dict[tuple[int, ...], list[Size]] = {}
     for size in dict.fromkeys(known):

@@ -150,7 +150,7 @@ class _Fitting(Walk):
         return scope
 
     def again(self, scope: Scope) -> _Fitting | None:
-        """The same walk before a number was open, if it was kept; what this one found says what constants are."""
+        """The walk from before a number was open, with what this one knows of Constant nodes; None if none was kept."""
         if self._before is not None and self._before._start is not None:  # noqa: SLF001 - its own
             keep_constants(scope, self._before._start.scope)  # noqa: SLF001
         return self._before
@@ -256,7 +256,7 @@ class _Fitting(Walk):
         return id(dims) not in self._noted and Formula in map(type, dims)
 
     def _note(self, value: ir.Value, scope: Scope) -> None:
-        """Notes the sizes that a value has, and those that it holds."""
+        """Notes the dims of a value as known sizes, and the formulas among its elements, if it is small."""
         dims = scope.dims.get(value, ())
         if self._unsure(dims):
             for size in dims:

@@ -186,7 +186,7 @@ class Known(Everywhere):
         return [each for each in ordered if each.cost < best + _MARGIN]
 
     def sized(self, values: tuple[int, ...]) -> Sequence[Size]:
-        """The sizes of tensors that have these values, those that are the same everywhere once."""
+        """The sizes of tensors with given values in the exports, `(12, 23) -> [S]`; of equal formulas, the first."""
         return self._by_values.get(values, ())
 
     def exactly(self, values: tuple[int, ...]) -> list[Size]:

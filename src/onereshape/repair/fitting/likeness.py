@@ -80,7 +80,7 @@ def graphs_of(attribute: ir.Attr) -> Sequence[ir.Graph]:
 
 
 def differing_numbers(nodes: Nodes) -> list[tuple[str, tuple[Any, ...]]]:
-    """The attributes of numbers that differ, with what each export has."""
+    """The attributes whose numbers differ, with the value in each export: `[("kernel_shape", ((3, 4), (5, 7)))]`."""
     found: list[tuple[str, tuple[Any, ...]]] = []
     for name, attribute in nodes[0].attributes.data.items():
         if attribute.type in _NUMBERS and not attribute.is_ref():

@@ -100,7 +100,7 @@ class Matched:
             pending += [made for values in read if (made := makers.get(values)) is not None and made not in inputs]
 
     def _placed(self, values: Counterparts) -> Counterparts:
-        """What stands for values, after they were compared."""
+        """The counterparts that stand for values: the same, or alike ones behind idle nodes or in front of Casts."""
         place = self._places.get(values)
         if place is not None:
             return place
@@ -142,7 +142,7 @@ class Matched:
     # A node that some exports have only, since it does nothing in the others
 
     def _bridged(self, values: Counterparts) -> Counterparts | None:
-        """Values behind a node that some exports have and the others get, if that makes them alike."""
+        """The outputs of an idle node, added where an export lacks it; None unless just one makes values alike."""
         known = [value for value in values if value is not None]
         steps = self._steps(known, _MOST_IDLE) if len(known) == len(values) else []
         if len(steps) != 1:  # of two orders of two nodes, none is known to be right
@@ -167,7 +167,7 @@ class Matched:
         return tuple(found)
 
     def _uncast(self, values: Counterparts) -> Counterparts | None:
-        """Values without a Cast to the type that they have already, if there is one."""
+        """Values in front of Casts to the type that their data have already; None if no value comes from one."""
         found = list(values)
         for place, value in enumerate(values):
             maker = None if value is None else value.producer()
@@ -314,7 +314,7 @@ class Matched:
 
 
 def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
-    """Whether nodes are the same one, and values the same output of it."""
+    """Whether nodes have one signature, and the values are outputs of theirs at one index."""
     first, index = nodes[0], values[0].index()
     for place in range(1, len(nodes)):
         if values[place].index() != index or not same_kind(nodes[place], first):
@@ -334,7 +334,7 @@ def _computed(values: Counterparts) -> Nodes | None:
 
 
 def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:
-    """Values before a node that some have only, for each such node, and the place of one that has it."""
+    """For each kind of idle node that an export lacks: values in front of it, and the number of an export with it."""
     makers = [value.producer() for value in values]
     marks = [
         None if maker is None or operator_of(maker) not in IDLE or value.index() else signature(maker)

@@ -111,7 +111,7 @@ class Place(NamedTuple):
         return [size for size in others if not any(self.known.never_below(size - each, 0) for each in own)]
 
     def _meant(self, place: int, values: Numbers, told: Sequence[Size]) -> Size | None:
-        """What one number stands for: what the node itself tells, or the only reading that fits."""
+        """What one entry or dim stands for: as decided, as the node tells, or the only formula that fits; else None."""
         if len({*values}) == 1:
             return values[0]
         if (self.number, place) in self.decided:
@@ -183,7 +183,7 @@ class Place(NamedTuple):
         return found[0] if len(found) == 1 and len(proven) > 1 else None
 
     def _told(self, values: Numbers, told: Sequence[Size]) -> list[Size]:
-        """What the node itself tells of one number."""
+        """Of the sizes that the node tells, the formulas with the values of this number in the exports, each once."""
         here: list[Size] = []
         for size in told:
             if isinstance(size, Formula) and self.known.values(size) == values and not is_open(size):
@@ -210,7 +210,7 @@ class Place(NamedTuple):
         return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self.slot > 0)
 
     def _parted(self, rows: Sequence[Numbers], found: list[Size | None]) -> list[Size | None]:
-        """Numbers; of those that say how data are parted, the last one that differs is what the others leave."""
+        """Entries; the last one of a Split that differs becomes the rest of the axis: `[8, None] -> [8, S - 8]`."""
         node = self.use.node
         data = node.inputs[0] if node.op_type == "Split" and self.slot == 1 else None
         dims = None if data is None else self.scope.dims_of(data)
@@ -269,7 +269,7 @@ class Place(NamedTuple):
         return exact[0] - own if len(exact) == 1 and not is_open(exact[0]) else None
 
     def _in_a_row(self, rows: Sequence[Numbers], found: list[Size | None]) -> list[Size | None]:
-        """Entries; those are open that follow each other in all exports, and were read as if they did not elsewhere."""
+        """Entries, open where two are n, n + 1 in all exports and were read otherwise: `[S, T] -> [?, ?]`."""
         entries = [*found]
         for place, (row, after) in enumerate(pairwise(rows)):
             one, two = found[place : place + 2]
@@ -301,7 +301,7 @@ class Place(NamedTuple):
 
 
 def _of(size: Size, own: frozenset[str]) -> Size | None:
-    """The same formula of another symbol, where it has only one."""
+    """A formula of one symbol with another in its place: `2*H, {W} -> 2*W`; None where there are more symbols."""
     if not isinstance(size, Formula) or len(size.symbols) != 1 or len(own) != 1:
         return None
     return size.bind({name: symbol(each) for name in size.symbols for each in own})

@@ -60,7 +60,7 @@ class LikePlan:
         return tuple(clause.text for clause in self.clauses)
 
     def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
-        """The dims that the outputs have at these sizes, None for those that are not known."""
+        """Output -> its dims at sizes of the symbols, None where one is not known: `{"S": 12} -> {"y": (1, 12)}`."""
         return {
             value.name or "": tuple(
                 None if size is None else (sizes_at(size, [binding]) or (None,))[0] for size in dims

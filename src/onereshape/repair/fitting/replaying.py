@@ -30,7 +30,7 @@ class Fact(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A node that was read, and what it said."""
+    """One reading of a node: facts of its inputs and outputs, steps, and which sizes must be equal or whole."""
 
     inputs: Sequence[Fact]
     steps: Mapping[str, int]
@@ -40,7 +40,7 @@ class _Read(NamedTuple):
 
 
 class Replay:
-    """What the walks over one model read, each node as it was read last."""
+    """A memory that the walks over one model share: the last reading of every node, and what targets asked for."""
 
     def __init__(self) -> None:
         self._targets: dict[Hashable, Target] = {}
@@ -75,7 +75,7 @@ class Replay:
     def again(
         self, node: ir.Node, inputs: Sequence[Fact], steps: Mapping[str, int], scope: Scope
     ) -> Sequence[Must] | None:
-        """Has a node say what it said when it read the same, and what must hold then; None if it never did."""
+        """Says of a node what its last reading said, if inputs and steps are equal; what must hold then, or None."""
         read = self._nodes.get(node)
         if read is None or read.steps != steps or not all(map(_same, read.inputs, inputs)):
             return None

@@ -47,7 +47,7 @@ def _step(first: Fit, others: Sequence[Fit], known: Known, name: str) -> int | N
 
 
 def _samples(known: Known, steps: Mapping[str, int], names: Sequence[str]) -> list[Binding]:
-    """Sizes that go on from those of each export by some steps."""
+    """Sizes that go on from each export by steps: S = 12 in steps of 2 -> 14, 16, 18, 20."""
     return [
         {**binding, **{name: binding[name] + steps[name] * (turn + place) for place, name in enumerate(names)}}
         for binding in known.bindings
@@ -56,7 +56,7 @@ def _samples(known: Known, steps: Mapping[str, int], names: Sequence[str]) -> li
 
 
 def _agree(first: Fit, others: Sequence[Fit], samples: Sequence[Binding]) -> bool:
-    """Whether readings say the same at some sizes."""
+    """Whether readings give like constants at all samples; not where a size is no whole number."""
     try:
         for at in samples:
             found = first.at(at)

@@ -84,7 +84,7 @@ def windows_of(node: ir.Node, scope: Scope) -> Sequence[Size]:
 
 
 def _unpadded(data: ir.Value | None) -> tuple[ir.Node | None, ir.Value | None]:
-    """The first of the Pads that data come from, one for each axis perhaps, and what it reads."""
+    """The first in a chain of Pads that ends at `data`, and the value that it reads; without a Pad, None and `data`."""
     first, before = None, data
     while before is not None and (pad := before.producer()) is not None and operator_of(pad) == "Pad":
         first, before = pad, handed_on(pad.inputs[0]) if pad.inputs else None

@@ -133,7 +133,7 @@ class Unsettled:
                 yield self.doubts[names[0]].key, size
 
     def elsewhere(self) -> dict[Key, Size]:
-        """The numbers that are sizes of other tensors."""
+        """The open numbers that make a Pad give the size of another tensor; else those that are such a size."""
         return dict(self._padded()) or dict(self._later())
 
     def _padded(self) -> Iterator[tuple[Key, Size]]:
@@ -201,7 +201,7 @@ class _Narrowing:
         self._names |= names
 
     def told(self) -> set[str]:
-        """The numbers that were told, of twins those that stand for the same."""
+        """The names of narrowed numbers; once some were told, only these and their twins with the same formula."""
         first = self._first
         return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
 

@@ -24,7 +24,7 @@ class TargetStep(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """What was found."""
+    """The verdict on other words for the Reshapes of a tensor, with its conditions."""
 
     kind: Literal["same", "refuses", "differs"]
     """`refuses`: the other words fail at sizes at which the Reshapes do not, and give the same otherwise."""
@@ -38,9 +38,9 @@ def agreement(data: tuple[Size, ...], before: tuple[TargetStep, ...], after: tup
 
     >>> from onereshape.rule.sizes import symbol
     >>> n = symbol("N")
-    >>> agreement((2, n), (Step((n, -1), True),), (Step((-1, 2), True),)).kind  # [0, -1] copies the 2
+    >>> agreement((2, n), (TargetStep((n, -1), True),), (TargetStep((-1, 2), True),)).kind  # [0, -1] copies the 2
     'differs'
-    >>> agreement((n, 6), (Step((n, 2, 3), True),), (Step((0, 2, -1), True),))
+    >>> agreement((n, 6), (TargetStep((n, 2, 3), True),), (TargetStep((0, 2, -1), True),))
     Agreement(kind='refuses', conditions=('N >= 1',))
     """
     sizes = [*data, *(entry for step in (*before, *after) for entry in step.entries)]

@@ -2,7 +2,7 @@
 
 A target that is computed at run time but always equals a constant becomes that constant; a Reshape that changes nothing
 goes; one of another becomes one; an allowzero that says nothing is dropped.  What is proven of each Reshape is in
-`proven_reshapes`, which words say it in `words`.
+`proven_reshapes`; which constants say it, in `graphs/words`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Simplifying:
         """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
 
     def anew(self) -> _Simplifying:
-        """The same with the dims as they are now."""
+        """The work on the model as it is now, with its dims found anew."""
         return _Simplifying(self._model, facts_of(self._model), self._reshapes)
 
     def _promises(self, place: _Site) -> bool:
@@ -123,7 +123,7 @@ class _Simplifying:
         return not read.constant or chained or flagged or (read.dims is not None and read.dims == read.output)
 
     def simplified(self, place: _Site) -> list[Change]:
-        """Does what can be done to one Reshape."""
+        """Simplifies one Reshape by every step that applies, and gives the changes."""
         node, root = place.node, place.root
         read = self._reader.read(node, root)
         if read is None:
@@ -167,7 +167,7 @@ class _Simplifying:
         return _change("chain" if passed else "identity", read, name, message, (_entries(read), called))
 
     def _merge(self, read: ProvenReshape, root: ir.Graph | ir.Function, name: str) -> Change | None:
-        """Reads the data of the Reshape before it, if nobody else needs what that one makes."""
+        """Joins a Reshape with the one before it, if nobody else reads between them: `[6, 4], then [24]` -> `[24]`."""
         inner = self._inner(read.data, root)
         alone = len(read.data.uses()) == 1 and not read.data.is_graph_output()
         if inner is None or not alone or inner.node.graph is not read.node.graph:

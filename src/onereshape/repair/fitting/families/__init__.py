@@ -1,6 +1,14 @@
 """The families of constants of which it is known how they go on, each a function Exported -> Fit or None.
 
 The first that fits is taken, so what is said in fewer words stands first, and what ends with the largest export last.
+Begin with `FAMILIES`, then `same`, which is small, and `affine`; `../exported` has what goes in and what comes out.
+
+A new family is a module with such a function, a place in `FAMILIES`, and cases in `tests/repair/fitting/world_*.py`: a
+maker of a model at any sizes, fitted on two of them and judged at others, written as both exporters do; and a near
+miss, which must be refused.  Bugs that tests must find are planted in `mutants.py` there, and
+`python -m tests.repair.fitting.drawing` draws tables at random.  An operator that gets a rule of `free` gets a line in
+`world_operators.py`.  Real exports at three sizes are in `tests/data/sizes`; `python bench/corpus.py --sizes [FOLDER]`
+prints what becomes of each.
 
 Door: strides.
 """

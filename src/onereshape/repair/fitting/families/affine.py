@@ -60,7 +60,7 @@ def affine(exported: Exported) -> Fit | None:
 
 
 def _on_planes(exported: Exported) -> Fit | None:
-    """The same of entries that lie on a plane in each export."""
+    """Affine readings of entries that lie on a plane in each export, from the bases and the slopes of the planes."""
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known or not _still(known):
@@ -322,7 +322,7 @@ def _words(reading: LinearReading, *, steps: bool = False) -> str:
 
 
 def _step(term: PositionTerm) -> str:
-    """How much more there is with each entry, where that is least."""
+    """The least step from one entry to the next, in words: `2`, `0.5/S`, `1/(S - 1)`."""
     sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
     number = f"{float(np.min(sizes, where=sizes > 0, initial=np.inf)):g}"
     if term.scale.size == 1:

@@ -130,7 +130,7 @@ def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit |
 
 
 def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[Array] | None:
-    """Each export in windows, the last one as the whole ones before it foretell; None if they foretell it wrong."""
+    """The exports in windows, `[10] -> [3, 4]`, completed by the fit of whole windows; None if these have no fit."""
     cut = [_whole(array, axis, width) for array in exported.arrays]
     lengths = [array.shape[axis] for array in exported.arrays]
     if all(length % width == 0 for length in lengths):

@@ -142,7 +142,7 @@ def _finite(entries: Array) -> Array:
 
 
 def _slope(table: Table, one: int, other: int) -> Array:
-    """What there is more with each difference, from one of them to another."""
+    """The growth per difference, from the entries of one difference to those of another; integers rounded down."""
     first, second = (table.between(each, each).entries for each in (one, other))
     if first.dtype.kind != "f":
         return np.asarray((second - first) // (other - one))

@@ -124,7 +124,7 @@ def _between(array: Array, axis: int, start: int | None, end: int | None, step: 
 
 
 def _joined(parts: list[Table]) -> Table | None:
-    """One table of all exports, where they agree on what more than one of them has."""
+    """One table from the least difference of all to the greatest; None if they overlap by less than 3, or differ."""
     ordered = sorted(parts, key=lambda part: part.low)
     whole = ordered[0]
     for part in ordered[1:]:

@@ -171,7 +171,10 @@ def _is_soon_told(cutting: _Cutting, part: _Piece) -> bool:
 
 
 def _behind(cutting: _Cutting, part: _Piece, ends: Numbers, rest: Size) -> Fit | None:
-    """The fit of what a part leaves; it has one size, that which the first known part leaves that ends there."""
+    """The fit of the last part of an axis, from the end of `part` on; None if it has none.
+
+    Nor if a known part was tried before that ends there too: the size that this one leaves counts, and had no fit.
+    """
     left = sizes_at(rest, cutting.exported.bindings)
     last = None if left is None or min(left) < 1 else _fitted(cutting, ends, left, rest)
     if last is None:
@@ -306,7 +309,7 @@ def _is_wave(rows: Array, kind: np.dtype[np.generic], *, again: bool) -> bool:
 
 
 def _together(parts: Sequence[Fit], axis: int) -> Fit:
-    """The parts one after the other; where they have other readings, these after the first ones."""
+    """The fits of parts, concatenated along the axis, as one fit; its second reading is of all second ones, and on."""
     turns = max(len(part.others) for part in parts)
     first, *others = (
         _one([(part, *part.others)[min(turn, len(part.others))] for part in parts], axis) for turn in range(turns + 1)

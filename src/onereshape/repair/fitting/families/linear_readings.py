@@ -1,4 +1,4 @@
-"""Reading: a constant as a base plus terms that grow with positions, one way to read it."""
+"""LinearReading: a constant as a base plus terms that grow with positions, one way to read it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LinearReading(NamedTuple):
         return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
-        """The nodes that compute it."""
+        """Writes the nodes that compute the constant: the sum of base and terms, spread to its dims."""
 
         def write() -> ir.Value:
             bases = [writer.constant(self.base)] if np.any(self.base) else []
@@ -98,7 +98,7 @@ class Moved(NamedTuple):
     """For each position, in each export, at each of these entries."""
 
     def position(self, place: int) -> Position:
-        """One of the positions."""
+        """The position with the step and the start at an index of `starts`."""
         step, start, _ = self.starts[place]
         return Position(self.axis, self.size, step, start)
 
@@ -148,7 +148,7 @@ class Rest(NamedTuple):
 
 
 def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Rest | None:
-    """What these positions and scales leave; None if it is not the same in all exports."""
+    """The base of a constant: its planes less slope times start of each position; None if the exports differ in it."""
     left: list[Array] = []
     firsts = [exported.sizes(position.start) for position, _ in pairs]
     factors = [_factors(scale, exported, slope) for _, (scale, slope) in pairs]
@@ -232,7 +232,10 @@ def _at_one(exported: Exported, position: Position, scale: Scale, base: Array, o
 
 
 def _plain(numbers: Array, allowed: Array) -> Array:
-    """The numbers, those near a number of few digits as that one."""
+    """Numbers rounded as far as is allowed, to 1, 1/2, 1/64 or 1/4096: `[0.50003, 3.0] -> [0.5, 3.0]`.
+
+    All of them alike; where that cannot be, each to 1/4096, or not at all.
+    """
     for scale in (1, 2, 64, 4096):
         rounded = np.rint(numbers * scale) / scale
         if (np.abs(rounded - numbers) <= allowed).all():

@@ -16,7 +16,7 @@ from onereshape.rule.sizes import Size
 
 
 class NumberStep(NamedTuple):
-    """What is done with a number: an operator, and its other number where it has one."""
+    """A step of a calculation: `NumberStep("Div", 2.0)` is x/2, with `first` 2/x; `NumberStep("Sqrt")` is sqrt(x)."""
 
     op: str
     number: float | None = None
@@ -39,7 +39,7 @@ class NumberReading(NamedTuple):
 
 
 def over(reading: NumberReading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> Array:
-    """What is read, at each of several sizes."""
+    """The number that a reading gives at each of several sizes: `sqrt({})` of S at S = 4 and 9 -> `[2., 3.]`."""
     wide = working(kind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         numbers = np.array([size_at(reading.top, binding) for binding in bindings], wide)
@@ -65,7 +65,7 @@ _WITH: Mapping[str, np.ufunc] = {"Add": np.add, "Sub": np.subtract, "Mul": np.mu
 
 
 def fit_with(first: Array, readings: Mapping[int, NumberReading]) -> Fit:
-    """The constant with these readings at these places, all other entries as they are."""
+    """The fit of a constant that is `first` with readings at some places, which count its entries row by row."""
 
     def at(binding: Binding) -> Array:
         found = first.reshape(-1).copy()

@@ -144,7 +144,7 @@ def _readings(
     others: Sequence[Binding],
     made: Made,
 ) -> list[NumberReading]:
-    """The plainest readings of one entry, those that differ at other sizes each once."""
+    """The plainest readings of one entry, `[12., 23.] -> S`; several, if they differ at other sizes."""
     if (numbers < 0).all():
         return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others, made)]
 
@@ -195,7 +195,7 @@ def _is_telling(size: Size, exported: Exported) -> bool:
 
 
 def _each_once(readings: list[NumberReading], others: Sequence[Binding]) -> list[NumberReading]:
-    """Readings that differ at other sizes, the first of those that do not."""
+    """The readings without any that agrees with an earlier one at all the `others`, sizes that no export has."""
     shown = [_shown(each, others) for each in readings] if len(readings) > 1 else []
     return [each for place, each in enumerate(readings) if not shown or shown[place] not in shown[:place]]
 

@@ -34,7 +34,7 @@ class Position(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Where it starts, if that depends on sizes."""
+        """The start in words, ` from S - 1`; "" where it is a number."""
         return f" from {self.start}" if self.sized else ""
 
     def first(self, binding: Binding) -> int:
@@ -85,7 +85,7 @@ class Ramp(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What they are parts of, and where they start, if that depends on sizes."""
+        """The start, if it depends on sizes, and the size of the ramp in words: ` from 1 - S in parts of S`."""
         return f"{self.position.words} in parts of {self.over}"
 
     def at(self, binding: Binding, rank: int) -> Array:
@@ -150,7 +150,7 @@ class PositionTerm(NamedTuple):
         return found if (slope == 1).all() else found * slope
 
     def make(self, writer: Rewriter) -> ir.Value:
-        """The nodes that compute it."""
+        """Writes the nodes that compute the term, in the type of its slope."""
         kind = self.slope.dtype
         found = cast(writer, self.position.make(writer, self.slope.ndim), kind)
         if self.scale.size != 1:

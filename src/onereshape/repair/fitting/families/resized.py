@@ -79,7 +79,7 @@ class _Middle(NamedTuple):
         return cls((height // 3, width // 3), (height, width), value, 2 * rounding)
 
     def ways(self, plane: Array) -> list[Interpolation]:
-        """What leads from a grid to it."""
+        """The interpolations that make this entry of a plane of the grid."""
         rows, columns = (_taps(*each) for each in zip(plane.shape, self.sizes, self.place, strict=True))
         values = ((rows @ plane) * columns).sum(axis=1).tolist()
         return [way for way, value in zip(WAYS, values, strict=True) if abs(value - self.value) <= self.allowed]
@@ -193,7 +193,7 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
 
 @lru_cache(maxsize=256)
 def _taps(old: int, new: int, place: int) -> Array:
-    """How much of each old entry is in one new one, a row for each way."""
+    """The weights of the old entries along an axis in the new entry at a place: a row for each of `WAYS`."""
     return np.concatenate([_weights(old, np.array([place]), new, way) for way in WAYS])
 
 
@@ -218,7 +218,7 @@ def _weights(old: int, places: Array, new: int, way: Interpolation) -> Array:
 
 
 def _smooth(old: int, centres: Array, scale: float, way: Interpolation) -> Array:
-    """Over all entries that a new one covers, none of them outside."""
+    """Weights of the old entries by a kernel as wide as a new entry; each row adds up to 1 without entries outside."""
     shares = _kernel((np.arange(old) - centres[:, None]) / scale, way)
     total: Array = shares / shares.sum(axis=1, keepdims=True)
     return total

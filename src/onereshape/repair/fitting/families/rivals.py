@@ -72,14 +72,14 @@ def _is_step(base: Array, step: Array) -> bool:
 
 
 def starts_of(exported: Exported) -> list[Start]:
-    """The halves of sizes, rounded down and up, these, and the sizes that tensors have, forwards and backwards."""
+    """The sizes that tensors have, and halves of those of the constant, rounded down and up; forwards and backwards."""
     return _both_ways(
         exported, [(1, size) for size in (*_halves(exported, (0, 1)), *sizes_of(exported), *exported.known)]
     )
 
 
 def _starts(exported: Exported) -> tuple[Start, ...]:
-    """These, the halves beside them, those that are not rounded too, and what one free size is more than another."""
+    """The starts of rivals: `starts_of`, (S - 1)/2 and (S + 2)/2 rounded down, H - W; of floats exact halves too."""
     sizes = [(1, size) for size in _halves(exported, (-1, 2))]
     sizes += [(1, symbol(one) - symbol(other)) for one, other in combinations(exported.bindings[0], 2)]
     if exported.arrays[0].dtype.kind == "f":

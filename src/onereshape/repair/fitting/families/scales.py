@@ -62,7 +62,7 @@ def _rivalled(
     known: Sequence[tuple[Array, Array]],
     times: Callable[[Scale], Array | None],
 ) -> Scales:
-    """The scales that were found, less those that prove nothing, and what each slope may be just as well."""
+    """The scales that were found, without any that prove nothing, and with the rivals that explain a slope as well."""
     place = _column(known)
     slope = Slope(*_least(known, place))
     kept = dict(found)

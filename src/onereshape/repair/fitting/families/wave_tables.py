@@ -48,7 +48,7 @@ class Waves(NamedTuple):
         return whole
 
     def make(self, writer: Rewriter) -> ir.Value:
-        """The nodes that compute it."""
+        """Writes the nodes that compute the table: Cos and Sin of the angles, times amplitudes."""
 
         def write() -> ir.Value:
             rank, kind = self.cosines.ndim, self.cosines.dtype
@@ -70,7 +70,7 @@ class Waves(NamedTuple):
         return writer.once(("waves", turns, *key_of(self.cosines, self.sines), self.kind.str, self.dims), write)
 
     def fit(self, limits: tuple[Limit, ...], others: tuple[Fit, ...] = ()) -> Fit:
-        """What it is at all sizes up to some limits, with what it may be as well."""
+        """The fit of the table, `is sines and cosines along axis 0`, with limits of its sizes and other readings."""
         starts = [position.words for position, _ in self.turns]
         axes = [f"axis {position.axis}{start}" for (position, _), start in zip(self.turns, starts, strict=True)]
         odd = sum(position.odd for position, _ in self.turns if isinstance(position, Ramp))

@@ -215,7 +215,7 @@ def _joined(numbers: Sequence[Array], rows: Sequence[Array], eps: float) -> tupl
 
 
 def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
-    """The table of these lines, by the frequencies that explain it best."""
+    """The fit of a table whose columns turn along lines, by the frequencies with the least error; None if none fit."""
     shape = first_along(exported.arrays[0], exported.growing).shape
     kind = working(exported.arrays[0].dtype)
     flat = [line.turning for line in lines]

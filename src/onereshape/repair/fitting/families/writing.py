@@ -45,7 +45,7 @@ def dims_of(writer: Rewriter, dims: Sequence[Size]) -> ir.Value:
 
 
 def spread(writer: Rewriter, value: ir.Value, shape: Sequence[Size], dims: Sequence[Size]) -> ir.Value:
-    """A value of one shape, spread to other dims where they are not the same."""
+    """A value of dims `shape`, expanded to `dims`: `[1, S] -> [4, S]`; as it is where both are equal."""
     return value if tuple(shape) == tuple(dims) else writer.front("Expand", [value, dims_of(writer, dims)])
 
 
@@ -77,7 +77,7 @@ def bounded(writer: Rewriter, value: ir.Value, low: int | None, high: int | None
 
 
 def key_of(*arrays: Array) -> tuple[object, ...]:
-    """What tells arrays apart."""
+    """Types, dims and bytes of arrays: the key by which `Rewriter.once` writes equal constants once."""
     return tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
 
 

@@ -90,7 +90,7 @@ class Search(Generic[Answer]):
         """The first refusal: the one that the most natural answers met."""
 
     def run(self) -> list[tuple[ir.Node, Answer]]:
-        """The nodes that what is followed reaches, and the answer that was taken for each, if there is more to it."""
+        """Decides the nodes one after another, and returns those whose answers `settle` asked to remember."""
         nodes, matters = self.nodes, self.walk.matters
         place = 0
         while place < len(nodes):

@@ -130,7 +130,7 @@ def check_weights(model: Model, fitted: Sequence[Model], witnesses: Sequence[Mod
 
 
 def _compared(model: Model, other: Model) -> tuple[int, dict[str, Any]]:
-    """How many weights another export has as well, and those of them that have other values there."""
+    """The number of weights that both models have, and those of `model` whose values `other` has nowhere."""
     theirs = dict(_weights(other.ir))
     pairs = [(name, tensor, theirs[name]) for name, tensor in _weights(model.ir) if name in theirs]
     alike = [each for each in pairs if each[1].dtype == each[2].dtype and list(each[1].shape) == list(each[2].shape)]

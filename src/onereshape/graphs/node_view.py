@@ -14,7 +14,7 @@ _Dim_co = TypeVar("_Dim_co", covariant=True)
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
-    """A rule that cannot live with what it was given."""
+    """The refusal of a rule: why the operator cannot be followed for these inputs."""
 
     def __init__(self, why: str, *, mixes: bool = False, final: bool = False, alone: bool = False) -> None:
         self.why = why

@@ -66,7 +66,7 @@ def check_progress(progress: Any) -> None:
 
 
 def read_seed(seed: Any) -> int:
-    """The seed that was given, if it is one."""
+    """A seed as an int: `np.int64(3) -> 3`; floats, texts and numbers below 0 are refused."""
     try:
         found = index(seed)
     except TypeError:
@@ -77,7 +77,7 @@ def read_seed(seed: Any) -> int:
 
 
 def _read(free: Any) -> dict[str, dict[int, str]]:
-    """The mapping that was given, if it is one."""
+    """The argument `free`, input -> axis -> name, such as `{"ids": {1: "S"}}`, as dicts; refuses any other argument."""
     if not isinstance(free, Mapping) or not all(isinstance(axes, Mapping) for axes in free.values()):
         raise ReshapeError("bad-usage", why=f'free is {free!r}, not a mapping such as {{"input_ids": {{1: "S"}}}}')
     return {str(name): dict(axes) for name, axes in free.items()}
@@ -101,7 +101,7 @@ def inputs_of(model: ir.Model) -> dict[str, ir.Value]:
 
 
 def _batched(model: ir.Model, inputs: Mapping[str, ir.Value], axes: Mapping[str, int]) -> dict[str, dict[int, str]]:
-    """One name for the whole batch: the first that it has."""
+    """The axes of the batch under one name, `{"ids": {0: "N"}, "mask": {0: "N"}}`: the model's own, else a new one."""
     dims = {name: _dim(inputs[name].shape, axis) for name, axis in axes.items()}
     sizes = {f"{name}[{axes[name]}] = {dim}": dim for name, dim in dims.items() if isinstance(dim, int)}
     first = next(iter(sizes.items()), None)

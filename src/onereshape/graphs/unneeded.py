@@ -37,7 +37,7 @@ def needed(graph: ir.Graph) -> Iterator[ir.Node | ir.Value]:
 
 
 def live_nodes(graph: ir.Graph, instead: Mapping[ir.Node, Sequence[ir.Value]] = MappingProxyType({})) -> set[ir.Node]:
-    """The nodes that an output of the graph needs; `instead`: where some of them read other values than they do."""
+    """The nodes that outputs of a graph are computed by; `instead`: values that nodes read in place of their inputs."""
     found: set[ir.Node] = set()
     pending: list[ir.Value | None] = list(graph.outputs)
     while pending:

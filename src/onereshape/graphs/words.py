@@ -68,7 +68,7 @@ def _constant_words(
 
 
 def _word(data: Sequence[Size] | None, axis: int, dim: Size, kept: int | None, *, zero_copies: bool) -> int | None:
-    """The word for one dim other than -1, if there is one."""
+    """The entry of a target for a dim: its number, 0 where the dim is copied; None where only -1 is right."""
     copied = zero_copies and data is not None and axis < len(data) and data[axis] == dim
     if isinstance(dim, Formula) or (zero_copies and (dim == 0 or (kept == 0 and copied))):
         return 0 if copied else None

@@ -41,7 +41,7 @@ def aligning(rule: BatchRule) -> BatchRule:
 
 
 def _first(rule: BatchRule, view: BatchView) -> BatchAnswer | None:
-    """The first answer that there is with all inputs at one place."""
+    """The first answer of a rule asked with N at one axis of all inputs, and the edits that bring N there, or None."""
     for swaps in _places(view):
         marks = {index: mark.at(swaps[index][1]) for index in swaps if (mark := view.mark(index))}
         try:

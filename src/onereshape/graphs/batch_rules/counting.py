@@ -57,7 +57,7 @@ def counted(view: BatchView, edits: Sequence[Edit] = ()) -> Array | None:
 
 
 def steps(counts: Array | None, step: Size, column: int | None, width: int) -> bool:
-    """Whether each sample adds just this to indices, or to one of their columns."""
+    """Whether indices, or their column `column`, grow by exactly `step` from one sample to the next."""
     wanted = np.zeros(1 if column is None else width, object)
     wanted[column or 0] = step
     return counts is not None and np.array_equal(counts, np.broadcast_to(wanted, counts.shape))
@@ -104,16 +104,16 @@ def from_zero(value: ir.Value, state: BatchState) -> bool:
 
 
 def all_from_zero(values: Sequence[ir.Value | None], state: BatchState) -> bool:
-    """The same of several, of which there is one at least."""
+    """Whether no value is below 0 in any sample, as `from_zero` tells; False for no values at all."""
     return bool(values) and all(each is not None and from_zero(each, state) for each in values)
 
 
 def always_from_zero(_: ir.Node, __: BatchState) -> bool:
-    """Of an operator that counts."""
+    """The `from_zero` rule of an operator that never gives a number below 0: Shape, ArgMax."""
     return True
 
 
 def _integers(view: BatchView, kinds: KindRule | None) -> bool:
-    """Whether an operator leaves integers what they are."""
+    """Whether integers stay integers: no attribute chooses the type of the output, or it chooses int32 or int64."""
     chosen = None if kinds is None else kinds(lambda _: None, view.attribute)
     return chosen is None or chosen[0] in {ir.DataType.INT64, ir.DataType.INT32}

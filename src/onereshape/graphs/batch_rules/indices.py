@@ -27,7 +27,7 @@ def entries_of(view: BatchView, mark: Mark) -> Size:
 
 
 def step_of(view: BatchView, mark: Mark) -> int:
-    """The same, where it is a number."""
+    """The entries of one sample on the axis that carries N: `Mark(0, 1, 16) -> 16`; a formula is refused."""
     if not isinstance(mark.inner, int):
         raise _scattered(view, mark)
     entries_of(view, mark)
@@ -35,7 +35,7 @@ def step_of(view: BatchView, mark: Mark) -> int:
 
 
 def counted_step(view: BatchView, mark: Mark) -> Size:
-    """The same of what may count the samples already, by a size that is no number."""
+    """The entries of one sample on the axis of N; a formula only where input 1 counts the samples already."""
     return step_of(view, mark) if view.counts(1) is None else entries_of(view, mark)
 
 
@@ -77,7 +77,7 @@ def offset(view: BatchView, index: int, shift: Shift) -> tuple[Edit, ...]:
 
 
 def own(view: BatchView, index: int, shift: Shift) -> tuple[Edit, ...]:
-    """Indices that no input of the model changes, as each sample has them; those of several samples must count them."""
+    """The edits that make indices for N samples of shared ones: `[0, 1]` of 2 samples becomes `[0, 1 ... N-1]`."""
     if view.size == 1:
         return (view.spread(index, shift.home), *offset(view, index, shift))
     array = view.state.folding.array(view.value(index))
@@ -124,7 +124,7 @@ def not_each(view: BatchView, index: int) -> str:
 
 
 def no_axis(view: BatchView, index: int) -> str:
-    """The same of indices that have no axis for N."""
+    """Why indices that have no axis for N cannot be those of N samples."""
     return not_each(view, index) if view.size > 1 else "its indices have no axis for the batch"
 
 

@@ -48,7 +48,7 @@ def _plain(node: ir.Node) -> bool:
 
 
 def _mask(indices: ir.Value) -> ir.Value | None:
-    """That of which the rows of indices are the places."""
+    """The mask whose true places are the rows of indices: `Transpose(NonZero(mask)) -> mask`."""
     turned = indices.producer()
     if turned is None or not _is(turned, "Transpose"):
         return None
@@ -60,7 +60,7 @@ def _mask(indices: ir.Value) -> ir.Value | None:
 
 
 def _number(updates: ir.Value) -> ir.Value | None:
-    """The one number that updates are made of, however many there are."""
+    """The constant of one element that updates repeat: `Expand(0, [5]) -> 0`; None where no node repeats it."""
     value: ir.Value | None = updates
     while value is not None and (maker := value.producer()) is not None and _is(maker, "Reshape", "Identity", "Expand"):
         value = _first(maker)

@@ -27,7 +27,7 @@ _WHOLE = {"to": int(ir.DataType.INT32)}
 
 
 class Quantised(NamedTuple):
-    """Quantised numbers, and what each sample has them by."""
+    """A tensor that is quantised sample by sample: its integers, and a zero point for each sample."""
 
     words: ir.Value
     point: ir.Value

@@ -122,7 +122,7 @@ def _scales(scale: ir.Value, readers: Sequence[ir.Node], rank: int, facts: Facts
 
 
 def _change(each: _Finder, symbol: str, count: int) -> Change:
-    """What is said of one scale."""
+    """The report on a DynamicQuantizeLinear that gets N scales in place of one, which `count` nodes then use."""
     label, value = label_of(each.node), each.node.outputs[min(1, len(each.node.outputs) - 1)]
     message = f"{label} takes one scale from all samples; each of {symbol} gets its own, as alone, in {count} nodes"
     after = f"{symbol} scales"
@@ -176,6 +176,6 @@ def _extreme(build: Rewriter, node: ir.Node, data: ir.Value, op: str, others: Se
 
 
 def _repeated(build: Rewriter, node: ir.Node, value: ir.Value, dims: Sequence[Size]) -> ir.Value:
-    """A number of each sample, once for each entry that it has on axis 0."""
+    """One number of each sample, repeated for its entries on axis 0: `(N, 1)` and dims `(3, 4) -> (N * 3, 1)`."""
     wide = build.insert(node, "Expand", [value, build.vector([1, dims[0]])])
     return build.insert(node, "Reshape", [wide, build.integers([-1, *[1] * (len(dims) - 1)])])

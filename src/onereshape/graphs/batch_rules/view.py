@@ -35,7 +35,7 @@ _NO_WORD = -2
 
 
 class BatchAnswer(NamedTuple):
-    """What a rule says of one node."""
+    """The answer of a batch rule for one node: where each output carries N, and the edits that make it so."""
 
     marks: tuple[Mark | None, ...]
     edits: tuple[Edit, ...] = ()
@@ -53,7 +53,7 @@ class BatchAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class BatchState:
-    """What is known of the values of the graph, as far as it has been decided."""
+    """All that is known of the values of a graph while the batch is followed through it, node by node."""
 
     facts: Facts
     symbol: str
@@ -118,7 +118,7 @@ class BatchState:
         return found
 
     def within(self, marks: Mapping[ir.Value, Mark]) -> BatchState:
-        """What is known in a graph inside a node whose inputs have these marks; what is found there stays there."""
+        """The state for a graph inside a node, whose inputs have these marks; findings there do not come back."""
         other = replace(self, marks={**self.marks, **marks}, sized=dict(self.sized), counts=dict(self.counts))
         other.parts = dict(self.parts)
         other.folding = self.folding
@@ -171,7 +171,7 @@ class BatchView(NodeView):
         self._marks = [None if value is None else marks.get(value) for value in node.inputs]
 
     def elsewhere(self, marks: Mapping[int, Mark]) -> BatchView:
-        """The same node, with some inputs that carry N elsewhere."""
+        """A view of the node as if these inputs carried N at other axes."""
         found = BatchView(self.node, self.state)
         found._marks = [marks.get(index, mark) for index, mark in enumerate(self._marks)]
         return found
@@ -208,7 +208,7 @@ class BatchView(NodeView):
         return found
 
     def counts(self, index: int) -> Array | None:
-        """What each sample adds to an input that counts the samples."""
+        """How much more each sample has in an input than the sample before: `16 * arange(N) -> 16`; None: no more."""
         return self.state.counts.get(self.value(index)) if self.has(index) else None
 
     def batched(self) -> list[int]:
@@ -298,7 +298,7 @@ class BatchView(NodeView):
             raise Refused(f"{why} there are", mixes=True)
 
     def spread(self, index: int, mark: Mark, *, counting: bool = False) -> Edit:
-        """An input that all samples share, as many times as there are samples; `counting`: or one that counts them."""
+        """The edit that repeats a shared input for N samples: `(1, 8) -> (N, 8)`; `counting`: rows may count them."""
         value, dims = self.value(index), self.dims(index)
         symbol = self.state.symbol
         if self.opset < 6:
@@ -323,7 +323,7 @@ class BatchView(NodeView):
         return self.replace_input(index, message, _shown(dims), after, make)
 
     def one_sample(self, index: int, mark: Mark) -> Edit:
-        """An input that repeats the same rows for each sample of the original, cut to those of one."""
+        """The edit that cuts an input with equal rows for each sample of the original to the rows of one."""
         value, dims = self.value(index), self.dims(index)
         if (counts := self.rows(index, mark)) is not None:
             return self._counting(index, mark, counts)

@@ -125,7 +125,7 @@ class Asking(NodeView):
         return self.told(found[0] if found is not None and len(found) == 1 else None)
 
     def told(self, size: Size | None) -> Size:
-        """A dim that an input tells, of an operator that fails where it is negative: it is so wherever there is one."""
+        """A dim read from an input that must not be negative: formulas stay, None is a new size, -1 a refusal."""
         return size if isinstance(size, Formula) else self.size(size)
 
     def unknown(self, rank: int) -> Dims:

@@ -47,14 +47,14 @@ mistake and must not pass for "unknown".
 
 
 class Unknown(Refused):
-    """What a node holds cannot be told."""
+    """The refusal of a rule that cannot tell the elements of an output."""
 
     def __init__(self, why: str = "what it holds is not known") -> None:
         super().__init__(why)
 
 
 class Holding(NodeView):
-    """One node, with what its inputs hold and the dims that they have."""
+    """One node as the rule for its elements sees it: the elements and the dims of its inputs."""
 
     __slots__ = ("_attributes", "_dims", "_opset", "inputs", "plain")
 
@@ -93,14 +93,14 @@ class Holding(NodeView):
         return given
 
     def given(self, index: int) -> ElementArray:
-        """What an input holds that must be there."""
+        """The elements of an input; raises Unknown where the input is left out or not known."""
         array = self.inputs[index] if index < len(self.inputs) else None
         if array is None:
             raise Unknown
         return array
 
     def all(self) -> list[ElementArray]:
-        """What all inputs hold."""
+        """The elements of all inputs; raises Unknown where those of an input are not known."""
         return [self.given(index) for index in range(len(self.inputs))]
 
     def integers(self, index: int) -> list[int] | None:

@@ -50,7 +50,7 @@ def _known(said: int | Kind | None, given: Kinds) -> Kind | None:
 
 @lru_cache(maxsize=4096)
 def _outputs(op: str, version: int, count: int) -> tuple[int | Kind | None, ...]:
-    """For each output its type, or the input that it shares it with."""
+    """The type of each output, or the number of the input that has it: Shape gives `(INT64,)`, Add gives `(0,)`."""
     try:
         schema = onnx.defs.get_schema(op, version, "")
     except onnx.defs.SchemaError:

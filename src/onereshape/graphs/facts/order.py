@@ -44,7 +44,7 @@ def values_of(graph: ir.Graph) -> Iterable[ir.Value]:
 
 
 def ordered(graph: ir.Graph) -> Iterable[ir.Node]:
-    """The nodes, each after those that it needs; files may list them in another order."""
+    """The nodes of a graph, makers before readers, whatever order the file has."""
     nodes = list(graph)
     used: set[ir.Value | None] = set()
     for node in nodes:
@@ -55,7 +55,7 @@ def ordered(graph: ir.Graph) -> Iterable[ir.Node]:
 
 
 def _sorted(nodes: Sequence[ir.Node]) -> list[ir.Node]:
-    """The nodes, each after those that it needs, of those that may come next the one that the file lists first."""
+    """The nodes sorted so that makers stand before readers, else in the order of the file; a circle is refused."""
     places = {node: place for place, node in enumerate(nodes)}
     readers: list[list[int]] = [[] for _ in nodes]
     missing = [0] * len(nodes)

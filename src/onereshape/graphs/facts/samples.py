@@ -20,7 +20,7 @@ _APART = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 
 
 def samples_of(sizes: Iterable[Size]) -> Iterator[dict[str, int]]:
-    """Sizes for all names in these sizes: multiples of what some of them are divided by."""
+    """Sizes to try for all names, multiples of the divisors in the formulas: `N/4` gives N the sizes 8, 12, 4 and 0."""
     formulas = [size for size in sizes if isinstance(size, Formula)]
     step = lcm(*(coefficient.denominator for size in formulas for _, coefficient in size.terms))
     names = sorted(frozenset[str]().union(*(size.symbols for size in formulas)))

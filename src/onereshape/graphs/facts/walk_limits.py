@@ -45,7 +45,7 @@ class TooLargeError(ValueError):
 
 
 class WalkLimits:
-    """What one walk has used up, and what it gave up on."""
+    """The budget of one walk, and the nodes that the walk gave up on, with the reason."""
 
     def __init__(self, visits: int) -> None:
         self.given_up: dict[ir.Node, str] = {}

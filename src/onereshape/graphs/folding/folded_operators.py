@@ -42,7 +42,7 @@ class Use(NamedTuple):
     inputs: Sequence[Array | None]
 
     def given(self, index: int) -> Array:
-        """An input that must be there."""
+        """The array of an input; raises Unfolded where the input is left out."""
         found = self.optional(index)
         if found is None:
             raise Unfolded

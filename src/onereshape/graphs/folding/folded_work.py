@@ -27,12 +27,12 @@ def work(use: Use) -> int:
 
 
 def _given(use: Use) -> int:
-    """Most operators that do not broadcast make no more than they are given."""
+    """The number of elements of all inputs: operators that do not broadcast seldom make more."""
     return sum(array.size for array in use.inputs if array is not None)
 
 
 def broadcast(use: Use) -> int:
-    """The inputs with each other."""
+    """The number of elements of the inputs broadcast against one another: `(3, 1), (1, 4) -> 12`."""
     shapes = [array.shape for array in use.inputs if array is not None]
     return max(_given(use), prod(np.broadcast_shapes(*shapes)))
 

@@ -143,7 +143,7 @@ def _ones(part: _DimPart, literal: dict[int, Axis], moving: Sequence[int]) -> li
 def _whole(
     part: _DimPart, output: Sequence[Size], literal: dict[int, Axis], moving: Sequence[int]
 ) -> _Splitting | None:
-    """All that moves, from the first to the last such factor, within one output dim: there is only one that can."""
+    """The reading where one output dim takes all that moves: `(4, S, 6)` to `[2, 30, 2]` is `(2, 2*S*3, 2)`, S = 5."""
     first, last = moving[0], moving[-1]
     before = product(factor.then for factor in part.factors[:first])
     run = part.factors[first : last + 1]
@@ -170,7 +170,7 @@ def _exchanged(part: _DimPart, output: Sequence[Size]) -> list[_Splitting]:
 def _split(
     part: _DimPart, output: Sequence[Size], literal: dict[int, Axis], place: int, then: Callable[[Size], Size]
 ) -> _Splitting | None:
-    """One output dim takes what the others, as they are written, leave."""
+    """The reading where the output dim at `place` is a quotient: `(S)` to `[3, 4]` is `(S // 4, 4)` for S = 12."""
     total = product(factor.now for factor in part.factors)
     others = product(output[other] for other in part.places if other != place)
     quotient = exact(total, others, [*(factor.now for factor in part.factors), *output])

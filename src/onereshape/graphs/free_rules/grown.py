@@ -19,7 +19,7 @@ Wanted = Mapping[int, Size]
 
 
 class Grown(NamedTuple):
-    """A tensor that is as large as it must be."""
+    """A tensor made larger: its dims, and how it is made."""
 
     dims: Axes
     make: Make
@@ -31,7 +31,7 @@ class Grown(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """The copy of one node: what it wants, and the inputs that are others."""
+    """One node about to be copied so that its output has the wanted sizes, as the rule `grows` sees it."""
 
     view: FreeView
     wanted: Wanted
@@ -40,12 +40,12 @@ class Growing(NamedTuple):
     grow: Callable[[FreeState, ir.Value, Wanted, str, int], Grown]
 
     def input(self, index: int, wanted: Wanted) -> Grown:
-        """An input, grown."""
+        """Input `index` grown along the wanted axes: `{0: S}` makes a table of 12 rows one of S rows."""
         whole = self._whole(index, wanted)
         return self.grow(self.view.state, self.view.value(index), whole, self.view.label, self.depth + 1)
 
     def _whole(self, index: int, wanted: Wanted) -> Wanted:
-        """What is wanted of an input; where the node has a larger one already, that stays so."""
+        """The sizes wanted of an input, and the sizes that an edit of this node has already planned for it."""
         planned = self.view.state.planned.get((self.view.node, index))
         return wanted if planned is None else {**(planned.wanted or {}), **wanted}
 
@@ -67,14 +67,14 @@ class Growing(NamedTuple):
         return [size for size in words if size is not None]
 
     def reworded(self, own: Wanted, index: int, entries: Sequence[Size], what: str) -> Inputs:
-        """Data that are larger along their own axes, and an input that holds sizes with others in it, as needed."""
+        """Data grown along the axes `own`, and input `index`, a vector of sizes, with `entries` where it has others."""
         found = {0: self.exactly(0, own)} if own else {}
         if entries != self.view.words(index):
             found[index] = self.vector(index, entries, what)
         return found, {}
 
     def vector(self, index: int, entries: Sequence[Size], what: str) -> Grown:
-        """An input that holds sizes, with others in it."""
+        """An input that holds sizes, rewritten: entries `[1, S]` in place of `[1, 12]`."""
         view, kept = self.view, list(entries)
         view.computable(kept)
         before = view.words(index)

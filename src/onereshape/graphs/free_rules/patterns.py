@@ -38,7 +38,7 @@ def pattern_of(array: Array, wanted: Mapping[int, Size]) -> Pattern | None:
 
 
 def _count(array: Array, wanted: Mapping[int, Size]) -> Pattern | None:
-    """Entries that are a start plus, along each axis, nothing or one more (or one less) with each entry."""
+    """The pattern of a constant that counts by 1, -1 or 0 along each wanted axis: `[0, 1, 2] -> 0, 1 ... S - 1`."""
     base = _first(array, wanted)
     steps: dict[int, Array] = {}
     foretold = base if array.dtype.kind == "b" else base + np.zeros_like(base)

@@ -18,7 +18,7 @@ _DEEPEST = 24
 
 
 class Spans(NamedTuple):
-    """What is known of some values already."""
+    """The largest entries that a question about spans starts from, by value."""
 
     state: FreeState
     known: Mapping[ir.Value, Size | None]

@@ -32,7 +32,7 @@ GROWN = frozenset({"initializer", "Constant"})
 
 
 class FreeAnswer(NamedTuple):
-    """What a rule says of one node."""
+    """The answer of a free rule for one node: the dims of each output as factors, and the edits that make it so."""
 
     outputs: tuple[Axes | None, ...]
     edits: tuple[Edit, ...] = ()
@@ -67,7 +67,7 @@ _NO_RULES = Rules({})
 
 @dataclass(slots=True)
 class FreeState:
-    """What is known of the values of the graph, as far as it has been decided."""
+    """All that is known of the values of a graph while dims are freed, node by node."""
 
     facts: Facts
     folding: Folding

@@ -102,7 +102,7 @@ def shape_last_pool(asking: Asking) -> Shapes:
 
 
 def batch_last_pool(view: BatchView) -> Iterator[BatchAnswer]:
-    """NhwcMaxPool: each image and each channel by itself."""
+    """NhwcMaxPool: N may be the images, axis 0, or the channels, the last axis."""
     yield from images(0, view.rank(0) - 1)(view)
 
 

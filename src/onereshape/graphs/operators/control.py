@@ -82,7 +82,7 @@ def _enter(asking: Asking, body: ir.Graph) -> None:
 
 
 def _widen(asking: Asking, carried: Sequence[tuple[ir.Value | None, ir.Value, ir.Value]], widened: set[str]) -> bool:
-    """Makes unknown what an iteration changes of the shapes that it was given; whether there was such."""
+    """Gives new sizes to dims of carried values that an iteration changes; returns whether any dim changed."""
     scope, changed = asking.scope, False
     for _, inside, end in carried:
         before, after = scope.dims.get(inside), scope.dims_of(end)

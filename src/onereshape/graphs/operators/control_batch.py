@@ -92,7 +92,7 @@ def check_output(view: BatchView, index: int, mark: Mark | None) -> None:
 
 
 def _apart(view: BatchView, branches: Sequence[ir.Graph]) -> BatchAnswer:
-    """Both branches, and for each sample the one that its condition says."""
+    """An If with a condition for each sample: both branches are run, and a Where picks by the condition."""
     dims, mark = view.dims(0), view.mark(0)
     if view.size != 1 or mark is None or not mark.bare or any(dim != 1 for dim in dims):
         raise Refused("its condition is one for several samples together")

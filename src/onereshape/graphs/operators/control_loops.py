@@ -92,7 +92,7 @@ def _settled(
 
 
 def _repeated(view: BatchView, starts: Sequence[_Shared]) -> Iterator[dict[ir.Value, Mark]]:
-    """Places for N in constants that repeat the same rows for each sample: all that can have it at one axis."""
+    """Marks for constants whose rows repeat for each sample, all at one axis: axis 0 first, then axis 1, and so on."""
     most = max((view.rank(start.slot) for start in starts), default=0)
     for axis in range(most):
         found = {start.inside: Mark(axis) for start in starts if _repeats(view, start.slot, start.given(Mark(axis)))}
@@ -110,7 +110,7 @@ def _repeats(view: BatchView, slot: int, mark: Mark) -> bool:
 
 
 def _carried_marks(view: BatchView, body: BatchBody, carried: _Carried) -> tuple[list[Mark | None], list[Edit]]:
-    """Where what is carried has N, and what makes it have N there from the start and after each turn."""
+    """The marks of carried values, and the edits that give their starts and their ends N at the marked axis."""
     marks = [body.state.marks.get(value) for value in carried.inside]
     edits: list[Edit] = []
     for slot, value, end, mark in zip(carried.slots, carried.inside, carried.ends, marks, strict=True):
@@ -223,7 +223,7 @@ def _check_states(body: BatchBody, carried: _Carried) -> None:
 
 
 def _spread_steps(view: BatchView, body: BatchBody, shared: Sequence[_Shared]) -> Iterator[Edit]:
-    """What is stepped through, and had to be that of each sample."""
+    """The edits that spread scanned inputs over N where the body had to take their slices for each sample's own."""
     for step in shared:
         mark = body.state.marks.get(step.inside)
         if mark is not None:

@@ -20,7 +20,7 @@ from onereshape.rule.sizes import Size
 
 
 def kinds_first(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of data; no schema says it."""
+    """The type of input 0, for operators that no schema of onnx describes."""
     return [given(0)]
 
 
@@ -102,7 +102,7 @@ def batch_dynamic_slice(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def free_dynamic_slice(view: FreeView) -> Iterator[FreeAnswer]:
-    """DynamicSlice of axes that stay what they are."""
+    """DynamicSlice: the dims by its shape rule; a sliced axis must be known and not freed."""
     dims = view.dims(0)
     starts = view.known(1)
     count = size_of(starts[0]) if len(starts) == 1 else None

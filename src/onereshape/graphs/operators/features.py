@@ -96,7 +96,7 @@ def _by_feature(*names: str) -> Record:
 
 
 def kinds_always(*kinds: Kind | None) -> Callable[[Kinds, Attribute], list[Kind | None]]:
-    """Types that nothing chooses."""
+    """A rule for fixed types, whatever the inputs and attributes: `kinds_always(Kind.FLOAT)` gives `[FLOAT]`."""
     return lambda _given, _attribute: [*kinds]
 
 

@@ -48,7 +48,7 @@ def held_constant_of_shape(holding: Holding) -> Elements:
 
 
 def batch_constant_of_shape(view: BatchView) -> Iterator[BatchAnswer]:
-    """A constant of computed dims: one that depends on N carries it."""
+    """ConstantOfShape: N is where the dims depend on N; dims that cannot carry N are pinned to those of one sample."""
     try:
         home = sized_mark(view, 0)
     except Refused:

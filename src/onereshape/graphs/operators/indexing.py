@@ -43,7 +43,7 @@ from onereshape.rule.sizes import Formula, Size
 
 
 def shape_gather(asking: Asking) -> Shapes:
-    """Entries along one axis."""
+    """Gather: data (5, 7) and indices (2, 3) along axis 0 give (2, 3, 7)."""
     dims, places = asking.dims(0), asking.dims(1)
     axis = asking.axis(len(dims), 0)
     return [(*dims[:axis], *places, *dims[axis + 1 :])]
@@ -97,7 +97,7 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
 
 
 def _gather_counted(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
-    """A constant that picks the entries of each of several samples, one sample after the other."""
+    """Gather along the axis of N with indices that all samples share: each sample gets indices into its own entries."""
     step, rank = step_of(view, data), view.rank(1)
 
     def answer(home: Mark) -> BatchAnswer:
@@ -141,7 +141,7 @@ def _gather_each(view: BatchView, data: Mark, indices: Mark, axis: int) -> Batch
 
 
 def free_gather(view: FreeView) -> Iterator[FreeAnswer]:
-    """Entries along one axis."""
+    """Gather: data (S, 7) and indices (T, 3) along axis 0 give (T, 3, 7); a table limits how large an index may get."""
     dims, places = view.dims(0), view.dims(1)
     axis = view.axis(len(dims), 0)
     own = dims[axis]
@@ -201,7 +201,7 @@ def work_gather(use: Use) -> int:
 
 
 def shape_gather_elements(asking: Asking) -> Shapes:
-    """One entry of data for each index."""
+    """GatherElements: data (5, 7) and indices (2, 7) give (2, 7)."""
     return [asking.dims(1)]
 
 
@@ -220,7 +220,7 @@ def batch_gather_elements(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def free_gather_elements(view: FreeView) -> Iterator[FreeAnswer]:
-    """One entry of data for each index, beside it along all other axes."""
+    """GatherElements: the dims of the indices, which beside the gathered axis agree with data of the same length."""
     dims = view.dims(0)
     axis = view.axis(len(dims), 0)
 
@@ -312,7 +312,7 @@ def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def grow_gather_nd(growing: Growing) -> Inputs:
-    """The places that are looked up, one tuple of indices each."""
+    """GatherND grows by more indices: input 1 with more rows, where no axis of data is taken whole."""
     view = growing.view
     last = view.rank(1) - 1
     if any(axis >= last for axis in growing.wanted) or view.attribute("batch_dims", 0):
@@ -342,7 +342,7 @@ def batch_one_hot(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def work_one_hot(use: Use) -> int:
-    """An entry for each class of each number."""
+    """OneHot: the numbers times the classes, `(2, 3)` and depth 10 are 60 elements."""
     return use.given(0).size * int(use.given(1).reshape(()).item())
 
 

@@ -132,7 +132,7 @@ def _same_rank(view: BatchView) -> tuple[Condition, ...]:
 
 
 def _with_axes(view: BatchView, axes: Sequence[int], conditions: tuple[Condition, ...]) -> Edit:
-    """The same Squeeze with the axes that it removes written out."""
+    """The edit that writes the removed axes into a Squeeze without axes, which would also remove an N of 1."""
     node = view.node
 
     def apply(build: Rewriter) -> None:

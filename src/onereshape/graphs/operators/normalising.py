@@ -148,7 +148,7 @@ def _axis_of(use: Use, rank: int, otherwise: int) -> int:
 
 
 def _lines(use: Use) -> tuple[Array, int]:
-    """What a Softmax looks along: one axis; before version 13 all axes from one on, as if they were one."""
+    """The data of a Softmax and its axis; before version 13 the data as a matrix, (2, 3, 4) by axis 1 as (2, 12)."""
     data = use.given(0)
     if not data.size:
         raise Unfolded

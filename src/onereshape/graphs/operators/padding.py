@@ -111,7 +111,7 @@ def shape_center_crop_pad(asking: Asking) -> Shapes:
 
 
 def batch_center_crop_pad(view: BatchView) -> Iterator[BatchAnswer]:
-    """Some axes at sizes that are given; N as it is."""
+    """CenterCropPad: N stays if `shape` does not name its axis, or names it with its size, which becomes N."""
     mark, rank = only_first(view), view.rank(0)
     axes = [counted(axis, rank) for axis in view.attribute("axes", range(rank))]
     if mark.axis not in axes:
@@ -126,7 +126,7 @@ def batch_center_crop_pad(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def free_center_crop_pad(view: FreeView) -> Iterator[FreeAnswer]:
-    """Some axes at sizes that are given, whatever they were."""
+    """CenterCropPad: the dims by its shape rule; a free axis that is given its old size is refused."""
     dims, sizes = view.dims(0), view.live(1)
     for place, axis in enumerate(view.attribute("axes", range(len(dims)))):
         own = dims[counted(axis, len(dims))]

@@ -138,7 +138,7 @@ def free_elementwise(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def grow_elementwise(growing: Growing) -> Inputs:
-    """Every operand that has more than one entry there."""
+    """The operands to grow for a larger output: all that are not broadcast from 1 along a wanted axis."""
     view = growing.view
     rank = len(view.output())
     indices = range(len(view.node.inputs))

@@ -30,7 +30,7 @@ def shape_targets(name: str) -> Callable[[Asking], Shapes]:
 
 
 def shape_support_vectors(asking: Asking) -> Shapes:
-    """SVMRegressor: one number for each row."""
+    """SVMRegressor: `(N, features) -> (N, 1)`."""
     return [(_rows(asking), 1)]
 
 

@@ -106,7 +106,7 @@ def shape_quantised_pool(asking: Asking) -> Shapes:
 
 
 def batch_quantised_pool(view: BatchView) -> Iterator[BatchAnswer]:
-    """QLinearAveragePool: each image and each channel by itself."""
+    """QLinearAveragePool: N may be the images, axis 0, or the channels, axis 1 or the last one."""
     _check_scales(view, (0,))
     yield from images(0, view.rank(0) - 1 if view.attribute("channels_last", 0) else 1)(view)
 
@@ -120,12 +120,12 @@ def shape_quantised_gemm(asking: Asking) -> Shapes:
 
 
 def kinds_quantised_gemm(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of the zero point of what it gives; floats where there is none."""
+    """QGemm: the type of the output's zero point, input 8; floats where input 8 is left out."""
     return [given(8) or Kind.FLOAT]
 
 
 def batch_quantised_gemm(view: BatchView) -> Iterator[BatchAnswer]:
-    """QGemm: each row by itself, with one scale for all of them."""
+    """QGemm: N may be the rows of the first matrix, if all rows share one scale."""
     mark = only_first(view)
     if mark.axis != (1 if view.attribute("transA", 0) else 0):
         raise Refused(f"it sums over axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)

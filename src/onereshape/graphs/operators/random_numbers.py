@@ -25,13 +25,13 @@ def batch_random_like(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def shape_multinomial(asking: Asking) -> Shapes:
-    """Some draws for each row."""
+    """Multinomial: `(N, classes) -> (N, sample_size)`."""
     dims = asking.dims(0)
     return [(dims[0], asking.attribute("sample_size", 1))]
 
 
 def batch_multinomial(view: BatchView) -> Iterator[BatchAnswer]:
-    """Draws for each row, of the classes that it has."""
+    """Multinomial: N may be the rows, axis 0; the classes, axis 1, belong to one row."""
     mark = only_first(view)
     if mark.axis != 0:
         raise Refused(f"it draws from axis {mark.axis}, its classes, which is {mark.size(view.batch)}", mixes=True)

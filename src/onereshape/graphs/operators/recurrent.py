@@ -106,7 +106,7 @@ def batch_reverse(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def free_reverse(view: FreeView) -> Iterator[FreeAnswer]:
-    """ReverseSequence: one length for each sequence, which is not broadcast; what is fixed there is grown."""
+    """ReverseSequence: the dims of data; a fixed number of sequences, or of lengths, grows to match the free number."""
     sequences, steps = _reversed_axes(view)
     dims, edits = view.dims(0), tuple[Edit, ...]()
     own, given = dims[sequences], view.dims(1)[0]

@@ -41,7 +41,7 @@ def _reduced_axes(view: NodeView, rank: int) -> list[int]:
 
 
 def _without(dims: Sequence[_T], gone: Collection[int], one: _T, *, keep: bool) -> tuple[_T, ...]:
-    """The dims without those that are gone, or with one entry there."""
+    """The dims without the reduced axes, or `one` in place of each: `(2, 3, 4), {1} -> (2, 4)` or `(2, 1, 4)`."""
     if keep:
         return tuple(one if axis in gone else own for axis, own in enumerate(dims))
     return tuple(own for axis, own in enumerate(dims) if axis not in gone)
@@ -229,7 +229,7 @@ def span_cum_sum(spans: Spans, node: ir.Node, depth: int) -> Size | None:
 
 
 def shape_loss(asking: Asking) -> Shapes:
-    """Losses: one number, or one for each label."""
+    """Losses: `()`, or the dims of the labels where nothing is reduced; the second output has those of the scores."""
     labels = asking.known(1)
     first: Dims | None = labels if asking.attribute("reduction", "mean") == "none" else ()
     return [first, asking.known(0)]

@@ -192,7 +192,7 @@ def work_expand(use: Use) -> int:
 
 
 def shape_tile(asking: Asking) -> Shapes:
-    """Copies after one another."""
+    """Tile, each dim times its repeats: `(2, 3), [1, 4] -> (2, 12)`."""
     if asking.opset < 6:
         return _shape_first_tile(asking)
     dims, repeats = asking.dims(0), asking.elements(1)
@@ -267,7 +267,7 @@ def batch_tile(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def free_tile(view: FreeView) -> Iterator[FreeAnswer]:
-    """Copies after one another."""
+    """Tile, each dim times its repeats: `(1, S), [4, 1] -> (4, S)`; suspect where repeats equal a freed size."""
     dims, repeats = view.dims(0), view.live(1)
     if view.opset < 6 or repeats is None:
         raise Refused("its repeats are not known")

@@ -26,7 +26,7 @@ from onereshape.rule.sizes import Size
 
 
 def held_reshape(holding: Holding) -> Elements:
-    """The same elements with other dims."""
+    """Reshape of known elements: `[1, 2, 3, 4], [2, 2] -> [[1, 2], [3, 4]]`."""
     target, data = holding.numbers("shape", 1), holding.given(0)
     if target is None:
         raise Unknown
@@ -118,7 +118,7 @@ def _computed(view: BatchView, wanted: Sequence[Size]) -> Callable[[Rewriter, ir
 
 
 def _diagnosis(view: BatchView, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:
-    """What is wrong with the words that are there."""
+    """The code of the finding, and how the target as written loses N, or fixes it, in words."""
     symbol, axis = view.state.symbol, home.axis
     if before is None or axis >= len(before):
         return "baked-dim", f"{symbol} is lost in the computed target of {view.label}"
@@ -151,7 +151,7 @@ def _says(view: BatchView, home: Mark, wanted: Sequence[Size], *, literal_zero: 
 
 
 def _means(view: BatchView, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
-    """Whether the words that are there put N where it is wanted."""
+    """Whether a target as written gives the wanted dims: `[0, -1]` of data (N, 3, 4) means (N, 12)."""
     if None in live or len(live) != len(wanted) or (0 in live and literal_zero):
         return False
     if 0 not in live and -1 not in live:

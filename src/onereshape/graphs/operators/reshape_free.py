@@ -165,7 +165,7 @@ def _copies_empty(view: FreeView, data: Sequence[Axis], words: Sequence[Size | N
 def _word(
     view: FreeView, data: Sequence[Axis], axis: int, size: Size, before: Sequence[Size | None] | None
 ) -> int | None:
-    """The word for one dim other than -1, if there is one."""
+    """The entry of a target for a dim: its number, 0 where the dim is copied; None where only -1 or a formula fits."""
     copied = axis < len(data) and view.state.same(size_of(data[axis]), size)
     if isinstance(size, int):
         return 0 if copied and before is not None and axis < len(before) and before[axis] == 0 else size
@@ -189,7 +189,7 @@ def _edit(view: FreeView, entries: list[Size], wanted: Sequence[Size], before: S
 
 
 def _diagnosis(view: FreeView, wanted: Sequence[Size], before: Sequence[Size | None] | None) -> tuple[str, str]:
-    """What is wrong with the words that are there."""
+    """The code of the finding, and how the target as written loses a freed size, or fixes it, in words."""
     moving = [axis for axis, size in enumerate(wanted) if view.move(size)]
     axis = next((each for each in moving if before is not None and before[each] not in (0, -1, wanted[each])), None)
     if before is None or axis is None:

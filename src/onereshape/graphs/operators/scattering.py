@@ -27,7 +27,7 @@ from onereshape.graphs.rewrite import Rewriter
 
 
 def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
-    """Data with other entries: an index and an update for each, or for some of them."""
+    """ScatterElements: the dims of data; updates agree with indices, and with data where indices cover an axis."""
     dims = view.dims(0)
     axis = view.axis(len(dims), 0)
 

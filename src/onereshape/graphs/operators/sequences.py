@@ -25,7 +25,7 @@ _MOST: int = 1 << 12
 
 
 def kinds_first(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of the first input."""
+    """The type of input 0, which for a sequence is the type of its tensors."""
     return [given(0)]
 
 
@@ -44,7 +44,7 @@ def _place(view: NodeView, index: int, count: int, *, end: bool = False) -> int 
 
 
 def _known_place(view: BatchView, index: int, count: int, *, end: bool = False) -> int | None:
-    """The same; refused where each sample has its own."""
+    """The place of a tensor in a sequence; refused where it differs from sample to sample."""
     if view.mark(index) is not None:
         raise Refused(f"at which place of the sequence differs from sample to sample: {view.value(index).name} says it")
     return _place(view, index, count, end=end)
@@ -59,7 +59,7 @@ def shape_construct(asking: Asking) -> Shapes:
 
 
 def batch_construct(view: BatchView) -> Iterator[BatchAnswer]:
-    """SequenceConstruct: each tensor carries N where it does."""
+    """SequenceConstruct: each tensor of the sequence carries N where its input does."""
     yield _answer([view.mark(index) for index in range(len(view.node.inputs))])
 
 
@@ -75,7 +75,7 @@ def kinds_empty(_: Kinds, attribute: Attribute) -> list[Kind | None]:
 
 
 def shape_insert(asking: Asking) -> Shapes:
-    """SequenceInsert: one tensor more."""
+    """SequenceInsert: the dims of the tensors, the new tensor's put in at its place: by default the end."""
     parts, new = asking.parts(), asking.known(1)
     place = _place(asking, 2, len(parts), end=True)
     if place is None:
@@ -86,7 +86,7 @@ def shape_insert(asking: Asking) -> Shapes:
 
 
 def batch_insert(view: BatchView) -> Iterator[BatchAnswer]:
-    """SequenceInsert: one tensor more."""
+    """SequenceInsert: the marks of the tensors, the new tensor's put in at its place: by default the end."""
     parts, new = view.parts(), view.mark(1)
     place = _known_place(view, 2, len(parts), end=True)
     if place is None:
@@ -97,7 +97,7 @@ def batch_insert(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def shape_erase(asking: Asking) -> Shapes:
-    """SequenceErase: one tensor less."""
+    """SequenceErase: the dims of the tensors without the erased tensor's: by default the last."""
     parts = asking.parts()
     place = _place(asking, 1, len(parts))
     if place is None:
@@ -108,7 +108,7 @@ def shape_erase(asking: Asking) -> Shapes:
 
 
 def batch_erase(view: BatchView) -> Iterator[BatchAnswer]:
-    """SequenceErase: one tensor less."""
+    """SequenceErase: the marks of the tensors without the erased tensor's: by default the last."""
     parts = view.parts()
     place = _known_place(view, 1, len(parts))
     if place is None:

@@ -179,7 +179,7 @@ def _rows(
 
 
 def _whole_end(view: BatchView, mark: Mark, place: int, end: Size | None) -> Size:
-    """The end of a slice that takes all of N: the one that is there, if it does."""
+    """The end of a Slice that takes all of N: N or a huge number is kept as written, 12 becomes the largest integer."""
     live = view.live(2) if view.opset >= 10 else None
     if live is not None and live[place] == mark.size(view.batch):
         return mark.size(view.batch)

@@ -33,7 +33,7 @@ def batch_counted(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def shape_normalised(asking: Asking) -> Shapes:
-    """StringNormalizer: as many words, less those that it leaves out."""
+    """StringNormalizer: the dims of the words; with stopwords their number is a new size."""
     dims = asking.dims(0)
     if len(dims) not in {1, 2}:
         raise Refused("it takes [C] or [1, C] only")

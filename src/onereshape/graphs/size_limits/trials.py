@@ -46,7 +46,7 @@ class ReshapeQuestion(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it depends on."""
+        """The names in the sizes of data and target: data `(N, 4*S)` and target `[N, -1]` have N and S."""
         return frozenset[str]().union(*(size.symbols for size in self.formulas))
 
 

@@ -13,7 +13,7 @@ class AnyArray(Protocol):
 
     @property
     def shape(self) -> Sequence[object]:
-        """Its dims."""
+        """The dims."""
 
     @property
     def dtype(self) -> object:

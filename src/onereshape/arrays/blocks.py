@@ -57,7 +57,7 @@ class Assemble:
 
 @dataclass(frozen=True, slots=True)
 class Reblock:
-    """A block that becomes a block of other dims as it is."""
+    """A function that gives a block other dims and leaves its elements in order: `Reblock((6,))`: (2, 3) -> (6,)."""
 
     dims: Dims
 

@@ -1,9 +1,9 @@
 """What calls remember: how an answer was made, found again by all that it depends on.
 
-That is the layout of data, the target, and, where the operator is not known, the specification with its attributes: the
-key of a call.  Only what is exactly an int is a word of a key: a bool, a float and NumPy's integers are read each time.
-A plan is the output dims, what makes the answer (a method of data, a function of data and of the dims, None for NumPy's
-own), and whatever must stay alive for its key to mean the same.
+The key of a call holds the layout of data, the target, and, where no operator is given, the specification and its flag.
+Only an exact int is a word of a key: a bool, a float and NumPy's integers are read each time.  A plan is the output
+dims, the maker of the answer (a method of data, a function of data and of the dims, None for NumPy's own), and whatever
+must stay alive for its key to mean the same.
 
 Where the C++ was built it finds keys of NumPy's arrays and torch's tensors, and answers a call before its `__call__` is
 asked.  That one stays in Python, and is what torch traces.
@@ -69,7 +69,7 @@ def _words(target: Any) -> Any:
 
 
 def _flag(attributes: dict[str, Any]) -> Any:
-    """The one attribute that changes an answer."""
+    """The flag of a call as a part of its key: `{"allowzero": 1} -> ("allowzero", 1)`; _ABSENT for other attributes."""
     if not attributes:
         return None
     name, value = next(iter(attributes.items()))

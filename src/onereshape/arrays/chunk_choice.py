@@ -23,7 +23,7 @@ _SAMPLES = 32
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One part with the chunks of its output, and what each of them takes."""
+    """One part of a reshape: the chunks of its data and of its output, and the moves between them."""
 
     part: AxisGroup
     data: Chunks
@@ -38,7 +38,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """The whole reshape: its independent parts, and the chunks of the output."""
+    """A chunked reshape as it is to be done: its independent parts, and the chunks of the output."""
 
     planned: tuple[Planned, ...]
     output: Chunks
@@ -106,7 +106,7 @@ def chunks_before(chunks: Chunks, heavy: ChunkPlan, limit: int) -> Chunks:
 
 
 def divided(chunks: Chunks, limit: int) -> Chunks:
-    """The same chunks, cut where they hold more than `limit` elements.
+    """Chunks of at most `limit` elements: those that hold more are cut.
 
     >>> divided(((4, 4), (6,)), 12)
     ((2, 2, 2, 2), (6,))

@@ -18,7 +18,7 @@ _found: dict[type, ModuleType | None] = {}
 
 
 def chunked_library(data: Any) -> ModuleType | None:
-    """The module that knows such arrays, or None where there is none."""
+    """The module that reshapes data made of blocks: `dask.array.Array -> dask_arrays`; None for any other data."""
     kind = type(data)
     if kind not in _found:
         name = _MODULES.get(kind.__module__.partition(".")[0])

@@ -37,7 +37,7 @@ class AxisGroup:
     data: Dims
     output: Dims
     digits: Dims | None
-    """What both sides merge, or None where there are no such digits."""
+    """The digits that both sides merge; None where none serve both."""
 
 
 def parts(data: Dims, output: Dims) -> list[AxisGroup]:
@@ -152,7 +152,7 @@ class BlockMove:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """What one chunk along an axis of data holds of a box of digits."""
+    """The part of a box of digits that one chunk along an axis of data holds."""
 
     number: int
     interval: Range
@@ -160,7 +160,7 @@ class _Met:
     dims: Dims
     """What the interval is split into."""
     within: tuple[Range, ...]
-    """Which of those."""
+    """The part of these dims that the box has."""
     common: tuple[Range, ...]
     """The digits themselves."""
 
@@ -183,7 +183,7 @@ class _DataAxis:
         self.starts = [begin[number] for number in self.numbers]
 
     def meets(self, asked: tuple[Range, ...]) -> list[_Met]:
-        """What each chunk holds of a box of digits."""
+        """The elements of a box of digits in each chunk along the axis."""
         if asked not in self.known:
             self.known[asked] = list(self._meet(asked))
         return self.known[asked]
@@ -215,7 +215,7 @@ Moves = dict[Dims, list[BlockMove]]
 
 
 class PartPlan:
-    """For each chunk of output of one part, what it takes from which chunks of data."""
+    """The moves of one part of a reshape: the elements that each chunk of output takes from chunks of data."""
 
     def __init__(self, part: AxisGroup, data: Chunks, output: Chunks, *, flat: bool) -> None:
         """`flat`: the chunks of output are contiguous, and blocks of output are seen as one axis."""
@@ -233,13 +233,13 @@ class PartPlan:
         self._known: dict[Dims, Moves] = {}
 
     def moves(self, index: Dims) -> Moves:
-        """What the chunk of output with these numbers takes."""
+        """The moves into the chunk of output at `index`, by the chunk of data that they take from."""
         if index not in self._known:
             self._known[index] = self._find(index)
         return self._known[index]
 
     def weight(self, index: Dims) -> int:
-        """How many moves those are, without making them."""
+        """The number of moves into the chunk of output at `index`, counted without making them."""
         return sum(prod(map(len, meets)) for _, _, meets in self._asked(self._intervals(index)))
 
     def _asked(self, intervals: list[Range]) -> Iterator[tuple[tuple[Box, ...], tuple[Range, ...], list[list[_Met]]]]:

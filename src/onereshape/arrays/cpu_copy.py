@@ -64,7 +64,7 @@ def kernel_plan(dims: Dims, strides: Dims, itemsize: int) -> Any:
 
 
 def takes(array: Array) -> bool:
-    """Whether the kernels copy this array: they can, and it gains."""
+    """Whether the kernels are to copy an array: they can, and are faster than NumPy."""
     nbytes = array.nbytes
     if _copy is None or nbytes < SMALLEST or not plain(array):
         return False
@@ -123,7 +123,7 @@ def copied(array: Array, output: Dims, *, bytes_per_thread: int = BYTES_PER_THRE
 def copied_between(  # noqa: PLR0913 - a layout, two addresses and the cut
     dims: Dims, strides: Dims, itemsize: int, source: int, destination: int, *, bytes_per_thread: int = BYTES_PER_THREAD
 ) -> None:
-    """The same between addresses, for tensors that other libraries hold; the dims are not empty."""
+    """Copies elements in C order from address to address, for the tensors of other libraries; no dim is 0."""
     plan = kernel_plan(dims, strides, itemsize)
     worth = _worth(plan.nbytes, bytes_per_thread)
     _copy.copy_address(plan, destination, source, worth, bytes_per_thread, _stream_from(plan))

@@ -27,12 +27,12 @@ def by_rule(dims: Dims, strides: Dims, itemsize: int, address: int, device: int)
 
 
 def ways(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> list[cuda_driver.Ready]:
-    """That launch, and others of which one is often faster."""
+    """All launches that can copy these elements, first that of `by_rule`; a later one is often faster."""
     return _launches(ways_of(copy_plan(dims, strides, itemsize), _alignment(address)), device)
 
 
 def _launches(found: list[Boxes], device: int) -> list[cuda_driver.Ready]:
-    """Of all these boxes, or of none, where no kernel can be compiled here."""
+    """The launches for boxes, ready to run; an empty list where no kernel can be compiled here."""
     try:
         return [launch(boxes, device) for boxes in found]
     except cuda_driver.NoKernel:
@@ -40,12 +40,12 @@ def _launches(found: list[Boxes], device: int) -> list[cuda_driver.Ready]:
 
 
 def boxes_for(plan: CopyPlan, address: int) -> Boxes | None:
-    """The boxes of a copy from there."""
+    """The boxes of a copy whose source begins at an address."""
     return boxes_of(plan, _alignment(address))
 
 
 def _alignment(address: int) -> int:
-    """Fresh CUDA memory is aligned to more than the 32 bytes that count."""
+    """The bytes, at most 32, that an address is a multiple of; the destination, fresh memory, is of 32 and more."""
     low = address | 32
     return low & -low
 

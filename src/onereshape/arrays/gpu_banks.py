@@ -39,7 +39,7 @@ NOT_TURNED = 31
 """Log2 of more words than a run has."""
 
 _SEGMENT = {False: 1.0, True: 8.0}
-"""What each piece of memory that a warp writes at once costs, in turns of shared memory, and where lines count."""
+"""The turns of shared memory that a piece of memory costs which a warp writes at once, by whether lines count."""
 
 _ISSUED = 4
 """The instructions of a block that are issued while shared memory takes one turn."""
@@ -49,7 +49,7 @@ _PER_STRIP, _PER_BATCH, _PER_SQUARE = 36, 12, 34
 
 _PER_WORD = {1: 15, 2: 9}
 _PER_UNIT = 5
-"""The same for a word of units, and for a unit of a word or more."""
+"""The instructions for a word of units of 1 or 2 bytes, and for a unit of a word or more."""
 
 _ENOUGH = 0.9
 """A way that may cost less than this share of the best is worth counting."""
@@ -343,7 +343,7 @@ def _placed(numbers: list[int], parts: list[WalkDim]) -> _Samples:
 
 
 def _fewest(unit: int) -> int:
-    """The turns of a word of each lane that meets no other."""
+    """The fewest turns in which shared memory gives each lane of a warp a word: no two lanes meet in a bank."""
     return max(1, 4 // unit) * max(1, unit // 4)
 
 

@@ -27,10 +27,10 @@ _LINES = 64, 32
 """The bytes that a run of the destination, and a row of the source, cost beyond their own: the parts of sectors."""
 
 _ALIGNED = 8
-"""The same where all begin with a sector."""
+"""The bytes that runs and rows cost beyond their own where all begin with a sector."""
 
 TRIMS = (SECTOR, 8), (4, 40)
-"""What writes may begin at multiples of, where neighbours overlap, and what a run costs then beyond its bytes."""
+"""The bytes at whose multiples writes may begin where neighbours overlap, and the cost of a run beyond its bytes."""
 
 TRIMMED = 4
 """The bytes of a unit up to which that pays."""
@@ -128,7 +128,7 @@ def quantum(run: int) -> int:
 
 
 def _grown_destination(dims: tuple[CopyDim, ...], unit: int, target: int) -> tuple[list[int], bool]:
-    """Extents, and whether there is more to grow."""
+    """The extents that hold runs of `target` bytes of the destination, and whether there is more to grow."""
     extents = [1] * len(dims)
     run = unit
     for axis in reversed(range(len(dims))):
@@ -145,7 +145,7 @@ def _grown_destination(dims: tuple[CopyDim, ...], unit: int, target: int) -> tup
 def _grown_source(
     dims: tuple[CopyDim, ...], first: list[int], by_source: list[int], unit: int, target: int
 ) -> tuple[list[int], bool]:
-    """The same from these extents on."""
+    """The extents `first` grown until runs of the source have `target` bytes, and whether there is more to grow."""
     extents = first.copy()
     span = unit
     for axis in by_source:

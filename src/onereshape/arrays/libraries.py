@@ -14,7 +14,7 @@ _ROOTS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "cupy": "cupy"}
 
 
 def _root(kind: type) -> str | None:
-    """The library whose class this is, or is derived from."""
+    """The library of a class or of a class that it is derived from: a subclass of `torch.Tensor -> torch`."""
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]
         if root in _ROOTS:
@@ -26,7 +26,7 @@ _found: dict[type, ModuleType] = {}
 
 
 def library_of(data: Any) -> ModuleType | None:
-    """The module that reshapes such arrays; None if it is no array we know."""
+    """The module that reshapes data, `torch.Tensor -> torch_arrays`; None if data is no array of a known library."""
     kind = type(data)
     if kind in _found:
         return _found[kind]

@@ -56,7 +56,7 @@ def needs_copy(array: Array, output: tuple[int, ...]) -> bool:
 
 
 def quickest(array: Array, output: tuple[int, ...]) -> Any:
-    """What reshapes other arrays of the same layout: a kernel that copies, or None where NumPy does it."""
+    """The function that copies arrays of this layout by a kernel; None where NumPy's own reshape serves better."""
     return cpu_copy.copied if cpu_copy.takes(array) and needs_copy(array, output) else None
 
 

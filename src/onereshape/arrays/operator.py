@@ -1,7 +1,7 @@
 """Reshape: a specification with its attributes, called on arrays.
 
 Here a specification's checks on tensors are made: the types of data and of the shape tensor, its rank, and where the
-target is given.  What the target means is in `semantics`; how elements move is in `arrays`.
+target is given.  What the target means is in `rule.semantics`; the modules beside this one move the elements.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Reshape(calls.Door):
         return self._zero_copies
 
     def bind(self, target: GivenTarget) -> Reshape:
-        """The same operator with a constant second input, which a call may leave out.
+        """The Reshape with a constant second input, which a call may leave out.
 
         >>> Reshape("onnx").bind([0, -1])(np.zeros((2, 3, 4))).shape
         (2, 12)

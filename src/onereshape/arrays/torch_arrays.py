@@ -43,12 +43,12 @@ def integers(shape: Any) -> Any:
 
 
 def layout(data: Any) -> tuple[Any, ...]:
-    """What a remembered answer depends on."""
+    """The element type, dims and strides of data, and whether a GPU holds it: a remembered answer depends on these."""
     return data.dtype, data.shape, data.stride() if data.layout is torch.strided else None, data.is_cuda
 
 
 def quickest(data: Any, output: tuple[int, ...]) -> Any:
-    """What reshapes other tensors of the same layout: torch alone, where it gives a view or the copy is small."""
+    """The function that reshapes tensors of this layout from now on: torch's own for a view or a small copy."""
     if view_strides(tuple(data.shape), data.stride(), 1, output) is None:
         if data.numel() * data.element_size() < SMALLEST.get(data.device.type, _NEVER):
             return torch.Tensor.reshape

@@ -52,7 +52,7 @@ def handed_over(data: Any) -> bool:
 
 
 def by_kernel(data: Any) -> Any:
-    """The same by the kernel, whatever its size and if it pays or not; torch's own where the kernel cannot be had."""
+    """A copy of a CUDA tensor in C order by the kernel, even where it does not pay; without a kernel by torch."""
     return _copied(data, None if torch.cuda.is_current_stream_capturing() else _by_rule(data))
 
 
@@ -62,7 +62,7 @@ def _copied(data: Any, ready: cuda_driver.Ready | None) -> Any:
 
 
 def quickest(data: Any, plain: Callable[[Any], bool], otherwise: Callable[[Any, Dims], Any]) -> Callable[..., Any]:
-    """What copies other tensors of the same layout into given dims, if they are plain as it is and want no gradient."""
+    """The function `copied(data, output)` for tensors of this layout; tensors that are not plain go to `otherwise`."""
     if torch.cuda.is_current_stream_capturing():
         return otherwise
     if _by_rule(data) is None:

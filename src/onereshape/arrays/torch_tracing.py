@@ -73,7 +73,7 @@ def _splits(dims: TracedDims, output: TracedDims) -> bool:
 
 
 def recorded(data: Any, words: TracedDims, name: str, zero_copies: bool, copy: bool | None) -> Any:
-    """The same while torch.jit records what is called: a dim of data is a number that it follows, or a word of ONNX."""
+    """A reshape while torch.jit records: a dim of data is a number that is followed, or a word of ONNX's target."""
     sizes, numbers = _unrecorded(data, words)
     target = _read(numbers, name, zero_copies, sizes)
     output = output_dims(sizes, target)

@@ -36,10 +36,10 @@ class OpenvinoModel(Protocol):
     """An `openvino.Model`."""
 
     def get_friendly_name(self) -> str:
-        """Its name."""
+        """The model's name."""
 
     def reshape(self, *args: object, **kwargs: object) -> None:
-        """Gives its inputs other dims."""
+        """Gives the model's inputs other dims."""
 
 
 Given: TypeAlias = (

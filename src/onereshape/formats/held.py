@@ -32,11 +32,11 @@ _HINTS = (
     ("openvino", "CompiledModel", "give the openvino.Model that it was compiled from"),
     ("onereshape.repair.step", "Fixed", "give its .model"),
 )
-"""What is no model though its owner may take it for one: where its class is, and what to do."""
+"""Objects that are no models though their owners may take them for models: module, class, and what to do."""
 
 
 def held(given: Any) -> ModelData | None:
-    """The model of what was given; None: that is a path."""
+    """The model that an object holds: bytes, an open file, a model of another library; None for a path."""
     if isinstance(given, ModelData):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -52,7 +52,7 @@ def held(given: Any) -> ModelData | None:
 
 
 def is_model(given: Any) -> bool:
-    """Whether this is one model, or its path, rather than a list of them."""
+    """Whether an argument is one model, or its path, rather than a list of models."""
     kinds = (ModelData, str, os.PathLike, bytes, bytearray, memoryview)
     held_elsewhere = any(_is(given, module, name) for module, name, _ in _KINDS)
     return isinstance(given, kinds) or held_elsewhere or callable(getattr(given, "read", None))
@@ -104,7 +104,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Any], ModelData]], ...] = (
     ("onnx_ir", "Model", _of_ir),
     ("torch.onnx", "ONNXProgram", _of_program),
 )
-"""What other libraries hold a model as: where its class is, and who reads it."""
+"""Objects of other libraries that hold a model: module, class, and the function that reads it."""
 
 
 def _of_bytes(given: bytes | bytearray | memoryview) -> ModelData:

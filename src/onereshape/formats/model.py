@@ -48,7 +48,7 @@ class Model(ModelData):
     """
 
     def __repr__(self) -> str:
-        """One line, however many Reshapes there are."""
+        """One line with the format, the path and the count of Reshapes: `Model(onnx, net.onnx, 6 Reshapes)`."""
         count = f"{len(self.reshapes)} Reshape{'' if len(self.reshapes) == 1 else 's'}"
         return brief("Model", self.format, shown(self.path, _LONGEST_PATH), count)
 
@@ -91,7 +91,7 @@ def load(model: Given) -> Model:
 
 
 def model_of(data: ModelData) -> Model:
-    """The same model with its methods: fields are shared, and a `Model` is given back itself."""
+    """The `Model` of a `ModelData`, with its methods: fields are shared, and a `Model` is given back itself."""
     if isinstance(data, Model):
         return data
     return Model(**{each.name: getattr(data, each.name) for each in dataclasses.fields(data)})
@@ -170,7 +170,7 @@ def _sniffed(path: str) -> Format:
 
 
 def _read(found: Format, path: str) -> ModelData:
-    """The model of a file; of one that is none it is said what it is, where that is known."""
+    """The model of a file; the refusal of a file of another kind names the kind, where `foreign` knows it."""
     try:
         return found.files.load(path)
     except FormatError:

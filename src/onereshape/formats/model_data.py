@@ -63,12 +63,12 @@ class ReshapeNode:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelData:
-    """A model that was read, whatever its format; `model.Model` is one that has methods."""
+    """A model that was read, whatever its format, without methods; `model.Model` has them."""
 
     format: Dialect
-    """Whose format it is."""
+    """The dialect whose format the file has."""
     path: str
-    """Its file; what it is called in messages, where it was not read from a file."""
+    """The path of the file; of a model from elsewhere its name in messages."""
     reshapes: tuple[ReshapeNode, ...]
     """Its Reshapes, in the order of the graph."""
     content: onnx_ir.Model | Element | dict[str, Any] | None = field(compare=False)
@@ -91,5 +91,5 @@ class ModelData:
 
     @property
     def folder(self) -> str:
-        """Where its weights are, if they are in other files."""
+        """The folder of the files with weights, if there are any."""
         return str(Path(self.path).parent) if self.weights_in is None else self.weights_in

@@ -43,14 +43,14 @@ class Format:
     words: str
     """What such a file is called in a message."""
     typed: str
-    """What may be typed where one is read."""
+    """The words of help and messages for a file that is read: `an ONNX .onnx`."""
     written: str
-    """What may be typed where one is written."""
+    """The words of help and messages for a file that is written: `.onnx or .onnxtxt`."""
     suffixes: tuple[str, ...]
     beside: tuple[str, ...]
     """The suffixes of what is written beside a file of Reshapes."""
     first: bytes
-    """How a file begins that is named otherwise."""
+    """The first bytes of such a file, for files whose suffix says nothing."""
     module: str
     """A module of `formats` with the functions of `Files`; beside it DIALECT_plans has those of `Plans`."""
 

@@ -29,7 +29,7 @@ def node_named(model: ModelData, text: str) -> ReshapeNode:
 
 
 def _named(model: ModelData, text: str) -> list[ReshapeNode]:
-    """All that the text may mean, by the first of its meanings that is there."""
+    """The Reshapes that a text means: a place, else a name, else the end of a place."""
     nodes = model.reshapes
     for meant in (
         [node for node in nodes if node.place == text],

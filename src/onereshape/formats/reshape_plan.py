@@ -28,7 +28,7 @@ class PlanTensor:
 
 @dataclass(frozen=True, slots=True)
 class ReshapeStep:
-    """One Reshape: what it was, what it becomes, and what flows through it."""
+    """One Reshape of a plan: the operator that a file has, the operator to write, and the tensors in and out."""
 
     name: str
     before: Reshape
@@ -43,7 +43,7 @@ class ReshapeStep:
 
 @dataclass(frozen=True, slots=True)
 class ReshapePlan:
-    """A model of Reshapes; each step comes after those that it needs."""
+    """Reshapes to be written as a model, each behind the Reshapes that make its data."""
 
     spec: Spec
     opset: int | None

@@ -37,7 +37,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """The same for several files: all are written before the first is renamed, and the renames come in this order.
+    """Replaces several files: all are written before the first is renamed, and the renames come in this order.
 
     A kill between two renames leaves the first files new and the others old: whoever calls chooses an order in which
     that is harmless.  A path may come more than once, to be replaced again.

@@ -8,15 +8,15 @@ from typing import Protocol
 from onereshape.ground.text import JSON
 
 ShownDim = int | None | str | tuple[int, int | None]
-"""A dim, or an entry of a target: the notation of `dims.Dim`."""
+"""A dim, or an entry of a target: the notation of `rule.dims.Dim`."""
 
 
 class CarriedFlag(Protocol):
-    """The attribute of a specification that says what a 0 means: a `specs.Flag`."""
+    """The attribute of a specification that says what a 0 means: a `rule.specs.Flag`."""
 
     @property
     def name(self) -> str:
-        """What the specification calls it."""
+        """The attribute's name in the specification: `allowzero`, `special_zero`."""
 
     @property
     def copies(self) -> bool:
@@ -32,7 +32,7 @@ class CarriedSpec(Protocol):
 
     @property
     def dialect(self) -> str:
-        """Whose it is."""
+        """The dialect: `onnx`, `openvino`, `onednn`."""
 
     @property
     def operator(self) -> str:

@@ -10,9 +10,9 @@ NOT_INSTALLED: Final = "not installed"
 RUNTIME_MISSING: Final = (
     "it is not installed: pip install 'onereshape[onnxruntime]' (or onnxruntime-gpu, which brings the same module)"
 )
-"""What is said of onnxruntime where it is needed and not there."""
+"""The hint where onnxruntime is needed and not installed."""
 OPENVINO_MISSING: Final = "it is not installed: pip install 'onereshape[openvino]'"
-"""The same of openvino."""
+"""The hint where openvino is needed and not installed."""
 _RUNTIMES: Final = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml")
 """The usual distributions of the module onnxruntime: to ask for these by name is fast."""
 

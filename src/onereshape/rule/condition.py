@@ -39,7 +39,7 @@ class OneOf(tuple[int, ...]):
 
 
 class Written(Product):
-    """A product of others' words: each symbol as it stands in a formula, with the parentheses that it needs there."""
+    """A product whose symbols are texts of another notation, parentheses and all: `2*(past + 1)`."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class Condition(str):
 
     @property
     def names(self) -> frozenset[str]:
-        """The symbols in it."""
+        """The symbols of the condition: `2*M*N = 12 -> {M, N}`."""
         found: set[str] = set()
         for side in self.sides:
             if isinstance(side, Written):
@@ -105,7 +105,7 @@ class Condition(str):
 
     @property
     def never_empty(self) -> str | None:
-        """The symbol that must be at least 1, where that is all it says."""
+        """The symbol of a condition such as `N >= 1`; None for any other condition."""
         if self.kind == "least" and self.sides[1] == 1:
             left, names = self.sides[0], self.names
             if isinstance(left, Product) and left.coefficient == len(left.symbols) == len(names) == 1:
@@ -113,7 +113,7 @@ class Condition(str):
         return None
 
     def renamed(self, called: Callable[[str], str]) -> Condition:
-        """The same of symbols with other names: `called` gives each as it stands in a formula.
+        """The condition with other names for its symbols: `called` gives each as it stands in a formula.
 
         >>> Condition("most", Product(2, ("_.0",)), 8).renamed({"_.0": "(past + 1)"}.__getitem__)
         '2*(past + 1) <= 8'

@@ -45,7 +45,7 @@ class Product(NamedTuple):
     symbols: tuple[str, ...] = ()
 
     def at(self, symbol: str, value: int) -> Size:
-        """The same product with a value in place of a symbol."""
+        """The product with a value in place of a symbol: `2*N*S` at N = 3 is `6*S`; a number if no symbol is left."""
         left = tuple(other for other in self.symbols if other != symbol)
         coefficient = self.coefficient * value ** (len(self.symbols) - len(left))
         return Product(coefficient, left) if left and coefficient else coefficient
@@ -109,7 +109,7 @@ def parse(text: str) -> Product:
 
 
 def parse_small(text: str) -> Product:
-    """The same, with an OverflowError for numbers of many digits."""
+    """The product that a text means, as `parse` gives it; an OverflowError for numbers of many digits."""
     coefficient, symbols = 1, Counter[str]()
     for factor in _split(text):
         found = _FACTOR.fullmatch(factor)
@@ -387,7 +387,7 @@ def shown(dims: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def show(dim: Any) -> Any:
-    """One dim as a person reads it."""
+    """A dim as a person reads it: `None -> ?`, `(2, 8) -> 2..8`, `(2, None) -> 2..`, a number or a name as it is."""
     if dim is None:
         return "?"
     if isinstance(dim, tuple | list) and len(dim) == 2:

@@ -39,14 +39,14 @@ class Factors(Generic[Factor]):
         self._places: dict[Factor, int] = {}
 
     def name(self, factor: Factor) -> str:
-        """The name of ours that a factor has."""
+        """The name that a factor has in questions to `infer`: the first one's is `_.0`."""
         if factor not in self._places:
             self._places[factor] = len(self._factors)
             self._factors.append(factor)
         return f"_.{self._places[factor]}"
 
     def quotient(self, dim: str) -> tuple[list[int | Factor], list[int | Factor]]:
-        """What a dim of an answer multiplies, and what it divides by."""
+        """The factors above and below the line of a dim of an answer: `3*_.0/4 -> [3, the first factor], [4]`."""
         top, _, bottom = dim.partition("/")
         return self._read(top), self._read(bottom.strip("()") or "1")
 
@@ -69,7 +69,7 @@ class Factors(Generic[Factor]):
         return {name: (1, None) for name in sorted(used) if self._positive(self._factor(name), least)}
 
     def _plain(self, said: Any) -> Any:
-        """What `infer` said, in their names."""
+        """A sentence, a condition or fields of `infer`, with the names of the other notation."""
         if isinstance(said, dict):
             return {key: self._plain(value) for key, value in said.items()}
         if isinstance(said, tuple):

@@ -106,7 +106,7 @@ _new = Shape.__new__
 
 
 def made(dims: tuple[Dim, ...], conditions: tuple[str, ...]) -> Shape:
-    """A Shape of dims and conditions that are as it keeps them."""
+    """A Shape of two tuples, taken as they are; `Shape(...)` also reads lists, and pairs out of JSON."""
     shape = _new(Shape)
     _set_dims(shape, dims)
     _set_conditions(shape, conditions)

@@ -34,9 +34,9 @@ class Flag:
     default: bool | None
     """None: the attribute is required."""
     values: Mapping[str, int]
-    """Its two values, as people write them."""
+    """The two values of the attribute, by the words that people write."""
     about: str
-    """Whose it is and what it says, for people."""
+    """A sentence for people: whose attribute it is, and what it says."""
 
     def __repr__(self) -> str:
         return brief("Flag", self.name)
@@ -57,7 +57,7 @@ class Spec:
     """
 
     dialect: Dialect
-    """Whose it is."""
+    """The dialect whose operator it is."""
     operator: str
     """What the specification calls the operator: `Reshape`, `StaticReshape`, `DynamicReshape`."""
     version: int

@@ -65,7 +65,7 @@ class Drawing:
     """The nodes that stand for a layer."""
 
     layer: str
-    """Its id."""
+    """The id of the layer."""
     parts: tuple[DrawnNode, ...]
     outputs: tuple[Made, ...]
     """The node and its output for each output port."""
@@ -76,7 +76,7 @@ class Drawing:
 
 
 class Mark(NamedTuple):
-    """What a node is in the drawing of a layer."""
+    """The part that a node has in the drawing of a layer."""
 
     drawing: Drawing
     part: int
@@ -94,7 +94,7 @@ class Net:
     results: tuple[str, ...]
     """and of the Result of each output."""
     constants: Mapping[str, ir.TensorProtocol]
-    """What each Const holds, by its id."""
+    """The tensor of each Const, by the id of the layer."""
     names: Mapping[str, str]
     """The tensor names, as the file writes them, of the values that have some."""
 
@@ -106,7 +106,7 @@ def net_of(graph: ir.Graph) -> Net | None:
 
 
 def mark_of(node: ir.Node) -> Mark | None:
-    """What a node stands for; nothing where a repair added it."""
+    """The Mark of a node: its drawing and its part in it; None for a node that a repair added."""
     found: Mark | None = node.meta.get(KEY)
     return found
 

@@ -237,7 +237,7 @@ def _inner(node: ir.Node, index: int = 0, dims: PortDims = None) -> tuple[str, P
 
 
 def _clip(pen: Pen, node: ir.Node) -> None:
-    """At least the one, at most the other."""
+    """Clip as layers: Maximum with the least value, then Minimum with the largest, each where it is given."""
     data, *limits = (None if value is None else pen.place(value) for value in node.inputs)
     given = [(kind, limit) for kind, limit in zip(("Maximum", "Minimum"), limits, strict=False) if limit is not None]
     if data is None or not given:

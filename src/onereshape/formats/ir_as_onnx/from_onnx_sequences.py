@@ -25,7 +25,7 @@ _STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
 
 
 class _Spelled:
-    """One of them on the way."""
+    """An LSTM, GRU or RNN of ONNX, and the layers that turn and order its inputs for OpenVINO."""
 
     def __init__(self, pen: Pen, node: ir.Node) -> None:
         if attribute(node, "layout", 0):
@@ -39,7 +39,7 @@ class _Spelled:
         self.ways = 2 if attribute(node, "direction", "forward") == "bidirectional" else 1
 
     def place(self, index: int) -> Port:
-        """Where an input comes from."""
+        """The port that feeds an input of the node."""
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         if value is None:
             raise UnspelledError(f"{self.op} without input {index}")
@@ -50,18 +50,18 @@ class _Spelled:
         return index < len(self.node.inputs) and self.node.inputs[index] is not None
 
     def turned(self, source: Port) -> Port:
-        """The first two dims the other way round."""
+        """A Transpose of three dims, the first two exchanged: `[2, N, H] -> [N, 2, H]`."""
         order = integers(self.pen, [1, 0, 2])
         return self.pen.layer("Transpose", 1, [source, order], {}, inner=(self.kind, [None] * 3))
 
     def part(self, source: Port, gate: int, rank: int) -> Port:
-        """One gate of weights."""
+        """The rows of one gate, sliced out of weights (`rank` 3) or of a bias (`rank` 2)."""
         ends = [integers(self.pen, [each]) for each in (gate * self.size, (gate + 1) * self.size, 1, 1)]
         dims = [self.ways, self.size, None][:rank]
         return self.pen.layer("Slice", 8, [source, *ends], {}, inner=(self.kind, dims))
 
     def joined(self, parts: Sequence[Port], rank: int) -> Port:
-        """Gates, one behind the other."""
+        """A Concat of the rows of gates, of weights (`rank` 3) or of biases (`rank` 2); a single gate as it is."""
         if len(parts) == 1:
             return parts[0]
         dims = [self.ways, self.size * len(parts), None][:rank]
@@ -89,7 +89,7 @@ class _Spelled:
         return self.joined(found, 2)
 
     def lengths(self) -> Port:
-        """How long each sequence is: all of it, where nothing is said."""
+        """The lengths of the sequences: an input of the node, or the number of steps in data for each sample."""
         if self.has(4):
             return self.place(4)
         shape = self.pen.layer("ShapeOf", 3, [self.place(0)], {"output_type": "i64"}, inner=("i64", [3]))
@@ -103,7 +103,7 @@ class _Spelled:
         return self.pen.layer("Broadcast", 3, [steps, samples], {"mode": "numpy"}, inner=("i64", [None]))
 
     def words(self) -> dict[str, str]:
-        """The attributes."""
+        """The attributes of the layer, as OpenVINO writes them."""
         said = attribute(self.node, "activations") or _USUAL[self.op]
         if attribute(self.node, "activation_alpha") or attribute(self.node, "activation_beta"):
             raise UnspelledError(f"{self.op} with numbers for its activations")

@@ -26,13 +26,13 @@ KnownDims = Mapping[ir.Value, Sequence[int | None]]
 
 @dataclass(frozen=True, slots=True)
 class WrittenIr:
-    """An IR that is made."""
+    """An IR that is written anew: its XML, and the constants that its .bin has to gain."""
 
     root: ET.Element
     added: bytes
-    """What comes behind the old constants,"""
+    """The bytes of new constants, which come behind the old ones,"""
     start: int
-    """and where it begins."""
+    """and the offset in the .bin at which they begin."""
 
 
 def written(model: ir.Model, dims: KnownDims | None = None) -> WrittenIr:
@@ -48,7 +48,7 @@ def written(model: ir.Model, dims: KnownDims | None = None) -> WrittenIr:
 
 
 class _Writer:
-    """The net as it grows."""
+    """The layers of an IR, written one after the other from the nodes of its image."""
 
     def __init__(self, graph: ir.Graph, net: Net, dims: KnownDims) -> None:
         self._graph = graph
@@ -57,7 +57,7 @@ class _Writer:
         self._freed = False
         """Whether an input has other dims than it had."""
         self._unread: list[Port] = []
-        """Ports that are in no drawing, or in one by what they hold only."""
+        """Input ports that are in no drawing, or whose constant was read and became part of the drawing."""
 
     def done(self) -> WrittenIr:
         """Everything, in the order of the graph."""
@@ -104,7 +104,7 @@ class _Writer:
             self._pen.put_out(element, [value])
 
     def _keep(self, drawing: Drawing, ports: Mapping[int, ir.Value], nodes: Mapping[int, ir.Node]) -> None:
-        """A layer as it is, fed by what feeds its drawing now."""
+        """Writes a layer as the file has it, fed by the values that feed its drawing now."""
         ports = {**ports, **{place: ports[first] for place, first in drawing.twins.items() if first in ports}}
         inputs = {place: self._pen.place(value) for place, value in ports.items()}  # before it, where they are new
         element = self._pen.copied(drawing.layer)
@@ -120,9 +120,9 @@ class _Writer:
         self._pen.put_out(element, [*made])
 
     def _feed_unread(self, drawings: list[Drawing], present: Mapping[str, Mapping[int, ir.Node]]) -> None:
-        """Feeds the ports that no drawing reads what they were fed: the layer wants it, and all that it is made of."""
+        """Feeds each port that no drawing reads as the file does, and writes the old layers that this takes."""
         made: dict[Port, ir.Value] = {}
-        """What comes out now for what came out of a port of the net."""
+        """The value of the image for each output port of the net."""
         for drawing in drawings:
             nodes, ports = present[drawing.layer], self._net.body.layers[drawing.layer].iterfind("output/port")
             for port, part in zip(ports, drawing.outputs, strict=False):
@@ -141,7 +141,7 @@ class _Writer:
                 self._again(start[0])
 
     def _again(self, number: str) -> None:
-        """A layer that the image has no more, with no dims but those that follow from what it is."""
+        """Writes an old layer that has no nodes; its ports lose their sizes, but for outputs of Const and ShapeOf."""
         element = self._pen.copied(number)
         if self._freed:
             _loosen(element)
@@ -153,7 +153,7 @@ class _Writer:
 
     def _results(self) -> None:
         ends: list[tuple[Port | None, ir.Value]] = []
-        """What fed a Result, and what it is now."""
+        """The port that fed each Result in the file, and the value that feeds it now."""
         for number, output in zip(self._net.results, self._graph.outputs, strict=True):
             port = self._net.body.layers[number].find("input/port")
             fed_by = None if port is None else self._net.body.feeds.get((number, port.get("id", "")))
@@ -232,7 +232,7 @@ class _Writer:
         return root
 
     def _in_order(self) -> Iterator[ET.Element]:
-        """The layers as they were in the file, each new one before the first that came after it."""
+        """The layers in the order of the file; a new layer stands before the old one (no Const) written after it."""
         before: dict[str, list[ET.Element]] = defaultdict(list)
         new: list[ET.Element] = []
         for number, element in self._pen.layers.items():
@@ -249,7 +249,7 @@ class _Writer:
 
 
 def _become(element: ET.Element, new: ET.Element) -> None:
-    """A Const that holds what another does."""
+    """Gives the Const `element` the offset, the type and the dims of the Const `new`."""
     for data, other in zip(element.iterfind("data"), new.iterfind("data"), strict=False):
         data.attrib.update(other.attrib)
     for port, other in zip(element.iterfind("output/port"), new.iterfind("output/port"), strict=False):

@@ -1,4 +1,4 @@
-"""Layer: one layer of an IR as its record sees it, and the pen that draws it with ONNX nodes."""
+"""Layer: a layer of an IR as its record sees it (attributes, dims, inputs), and the drawing of its ONNX nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sheet(Protocol):
 
 
 class Layer:
-    """A layer, its inputs as values, and what is drawn for it."""
+    """A layer of an IR: its attributes, its inputs as values, and the nodes that are drawn for it."""
 
     def __init__(self, element: ET.Element, inputs: Sequence[ir.Value | None], sheet: Sheet) -> None:
         self.kind = element.get("type", "")
@@ -47,7 +47,7 @@ class Layer:
         self._ports = {value: LayerPort(place) for place, value in reversed([*enumerate(inputs)]) if value is not None}
         self._held: dict[ir.Value, HeldAttribute] = {}
         self._read: set[int] = set()
-        """Inputs that are in the drawing by what they hold."""
+        """Inputs whose constant was read, and became part of the drawing."""
         self._sizes: list[Sized] = []
 
     # What the file says
@@ -130,7 +130,7 @@ class Layer:
         return size
 
     def rely(self, place: int, axis: int) -> None:
-        """Notes that what is drawn is what the layer says only while a dim is what it is."""
+        """Notes that the drawing is right only for the present size of a dim; at another the layer is spelled anew."""
         dims = self.dims(place) or ()
         size = dims[axis]
         self._sizes.append(Sized(place, axis % len(dims), size if isinstance(size, int) else None))
@@ -156,7 +156,7 @@ class Layer:
     # What is drawn
 
     def input(self, place: int) -> ir.Value:
-        """An input that must be there."""
+        """The value that feeds an input; UndrawnError where nothing does."""
         value = self.inputs[place] if place < len(self.inputs) else None
         if value is None:
             raise UndrawnError(f"its input {place} is not there")
@@ -173,7 +173,7 @@ class Layer:
         attributes: Mapping[str, Any] | None = None,
         domain: str = "",
     ) -> ir.Value:
-        """A node with one output."""
+        """Draws a node, and gives its one output."""
         return self.draw_all(op, inputs, attributes, 1, domain)[0]
 
     def draw_all(
@@ -184,7 +184,7 @@ class Layer:
         outputs: int = 1,
         domain: str = "",
     ) -> list[ir.Value]:
-        """A node with several."""
+        """Draws a node, and gives all its outputs."""
         kept = {name: value for name, value in (attributes or {}).items() if value is not None}
         node = ir.node(op, list(inputs), kept, domain=domain, num_outputs=outputs)
         self.nodes.append(node)
@@ -208,12 +208,12 @@ class Layer:
         return value if value.dtype == ir.DataType.INT64 else self.cast(value, ir.DataType.INT64)
 
     def vector(self, place: int) -> ir.Value:
-        """The same, where OpenVINO takes a number for a list of one."""
+        """An input as a list of int64; a single number, which OpenVINO takes too, is reshaped to a list of one."""
         value, dims = self.int64(place), self.dims(place)
         return value if dims is not None and len(dims) == 1 else self.draw("Reshape", [value, self.held([-1])])
 
     def drawing(self, outputs: Sequence[ir.Value]) -> Drawing:
-        """What was drawn, so that a change of it can be seen."""
+        """The Drawing of the layer: its nodes and their wires, beside which a later change of the nodes is seen."""
         numbered = [*enumerate(self.nodes)]
         made = {value: Made(part, place) for part, node in numbered for place, value in enumerate(node.outputs)}
         wires: dict[ir.Value, Wire] = {**self._ports, **self._held, **made}
@@ -249,11 +249,11 @@ def declare(value: ir.Value, dims: tuple[Dim, ...] | None, kind: ir.DataType | N
 
 
 def declare_port(value: ir.Value, port: ET.Element, path: str) -> None:
-    """The same for what comes out of a port."""
+    """Gives a value the dims and the type that an output port says."""
     declare(value, read_dims(port, path), data_type(read_type(port)))
 
 
 def declare_self(value: ir.Value, element: ET.Element, path: str) -> None:
-    """The same for a Parameter or a Const, which say more of themselves."""
+    """Gives a value the dims and the type of a Parameter or a Const, whose attributes say more than their ports."""
     said = data_of(element)
     declare(value, read_shape(said.get("shape", ""), path), data_type(said.get("element_type")))

@@ -1,4 +1,4 @@
-"""Pen: what writes layers into a net, and how a spelling reads the node that it is for."""
+"""Pen: writes the layers of an IR; and functions by which a spelling reads the attributes and inputs of its node."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class UnspelledError(Exception):
 
 
 class Pen:
-    """A net as it grows: the layers that it had, copied, and new ones."""
+    """The writer of an IR's layers: old layers are copied, new ones added, and the wires between them noted."""
 
     def __init__(self, net: Net, dims: Mapping[ir.Value, Sequence[int | None]]) -> None:
         self.layers: dict[str, ET.Element] = {}
         """By id, in the order in which they were written."""
         self.feeds: dict[Port, Port] = {}
-        """What feeds the ports of layers."""
+        """The output port that feeds each input port."""
         self.added = bytearray(net.weights.added)
         """Constants that come behind those of the .bin,"""
         self.start = net.weights.start if net.weights.added else -(-(net.weights.size or 0) // _ALIGNED) * _ALIGNED
@@ -54,7 +54,7 @@ class Pen:
     # What was there
 
     def copied(self, number: str) -> ET.Element:
-        """A layer of the net as it is."""
+        """Writes a layer of the net as the file has it, and gives the copy."""
         element = self.layers[number] = copy.deepcopy(self._net.body.layers[number])
         return element
 
@@ -68,7 +68,7 @@ class Pen:
             self._name(port, value)
 
     def say(self, port: ET.Element, value: ir.Value) -> None:
-        """The dims that a port says, where they are known and others than it says."""
+        """Writes the dims of a value into a port, where they are known and the port says other dims."""
         dims = self.dims_of(value)
         if dims is None:
             return
@@ -83,7 +83,7 @@ class Pen:
     # What is new
 
     def place(self, value: ir.Value) -> Port:
-        """Where a value comes out; a constant that nobody has asked for yet is put there."""
+        """The port that a value comes out of; a constant that is asked for the first time is written."""
         if value in self._places:
             return self._places[value]
         number = value.meta.get(KEY)
@@ -122,7 +122,7 @@ class Pen:
         inner: tuple[str, PortDims] | None = None,
         more: Sequence[tuple[str, PortDims]] = (),
     ) -> Port:
-        """A new layer: the one that its node is for, or one on the way there (`inner`, `more`: what it makes)."""
+        """Writes a layer that makes `outputs` of a node, or a step to them (`inner`, `more`); gives its first port."""
         own = self._own if outputs and self._own is not None and self._own.get("type") == kind else None
         number = self._number() if own is None else own.get("id", "")
         name = (self._node.name if self._node is not None else "") or kind
@@ -175,7 +175,7 @@ class Pen:
 
 
 def say_dims(port: ET.Element, dims: Sequence[str]) -> None:
-    """Other dims in a port, before what else it has."""
+    """Replaces the dims of a port by texts such as `["-1", "3"]`, and leaves its other children behind them."""
     rest = [each for each in port if each.tag != "dim"]
     port[:] = []
     for dim in dims:
@@ -207,7 +207,7 @@ def attribute(node: ir.Node, name: str, default: Any = None) -> Any:
 
 
 def places(pen: Pen, node: ir.Node) -> list[Port]:
-    """Where its inputs come from, all of which must be there."""
+    """The ports that feed a node's inputs, none of which may be missing."""
     if any(value is None for value in node.inputs):
         raise UnspelledError(f"{node.op_type} lacks an input")
     return [pen.place(value) for value in node.inputs if value is not None]

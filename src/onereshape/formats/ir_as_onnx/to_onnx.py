@@ -119,7 +119,7 @@ class _Sheet:
     # The parts of a net
 
     def _in_order(self) -> Iterable[str]:
-        """The layers, each after those that feed it, else as in the file."""
+        """The ids of all layers: a layer stands behind the layers that feed it."""
         needs: dict[str, list[str]] = {number: [] for number in self._body.layers}
         for (to, _), (start, _) in self._body.feeds.items():
             needs[to].append(start)

@@ -45,7 +45,7 @@ def load(path: str) -> ModelData:
 
 
 def read(content: bytes, name: str) -> ModelData:
-    """The same of the content of a file."""
+    """The graph in the bytes of a file; `name` is for messages."""
     if len(content) > _LARGEST:
         raise unreadable(name, f"has more than {_LARGEST} bytes, {_TOO_LARGE}")
     graph = _parsed(content, name)
@@ -80,7 +80,7 @@ def data_files(_: ModelData) -> list[str]:
 
 
 def _parsed(content: bytes, path: str) -> dict[str, Any]:
-    """A graph: its operators are looked at one by one, elsewhere."""
+    """The dict of a graph, with lists where a graph has lists; its operators are not looked at yet."""
     found = _json(content, path)
     if not isinstance(found, dict) or not isinstance(found.get("graph"), list):
         raise unreadable(path, "is no oneDNN graph: it has no list of operators under the key 'graph'")

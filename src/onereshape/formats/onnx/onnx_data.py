@@ -23,14 +23,14 @@ _MOST_BYTES = 2**63 - 1
 
 
 def check_tensors(proto: onnx.ModelProto, path: str) -> None:
-    """Refuses a model with a tensor that is not what it says."""
+    """Refuses a model with a tensor of a type that ONNX does not define, or with other data than its dims announce."""
     for tensor, what in tensors_of(proto):
         if (why := _complaint(tensor)) is not None:
             raise unreadable(path, f"{what} {why}")
 
 
 def tensors_of(proto: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
-    """Every tensor of a message, each with what it is called."""
+    """Every tensor of a model, in its functions and subgraphs too, with its name for messages: `initializer W`."""
     yield from _in_graph(proto.graph)
     for function in proto.functions:
         yield from _in_nodes(function.node)

@@ -25,12 +25,12 @@ _DEEPEST_TEXT = 64
 
 
 def named_encoding(path: str) -> str:
-    """What the name of a file says: `.gz`, `.onnxtxt`, or nothing."""
+    """The encoding that a file's name announces: `net.onnx.gz -> .gz`, `net.onnxtxt -> .onnxtxt`, `net.onnx -> ""`."""
     return Path(path).suffix.lower() if path.lower().endswith((".onnx.gz", ".onnxtxt")) else ""
 
 
 def encoding_of(content: bytes) -> str:
-    """The same as its beginning says it."""
+    """The encoding that the first bytes of a file show: `.gz`, `.onnxtxt`, or "" for protobuf as it is."""
     start = beginning(content)
     return ".gz" if start.startswith(PACKED) else ".onnxtxt" if TEXTUAL.match(start) else ""
 

@@ -59,7 +59,7 @@ def nodes(graph: Any, start: str, only: str | None = None) -> Iterator[tuple[ir.
 
 
 def every(graph: Any) -> Iterator[ir.Node]:
-    """The same nodes in the same order, for those who need no places."""
+    """Every node of a graph and of its subgraphs, in the order of `nodes`, without places."""
     for node in graph:
         yield node
         if node.attributes.data:
@@ -148,7 +148,7 @@ def check_outputs(parts: Iterable[Any], path: str) -> None:
 
 
 def put_in_order(model: ir.Model, path: str) -> None:
-    """Sorts nodes that stand before what they need, as some tools write them and engines take them; refuses circles."""
+    """Sorts the nodes of each graph behind the makers of their inputs, as not all tools write them; refuses circles."""
     for graph, _ in roots(model):
         if not in_order(graph):
             for part in graphs(graph):
@@ -253,7 +253,7 @@ def _twin(tensor: ir.ExternalTensor) -> ir.ExternalTensor:
 
 
 def _unread(tensor: ir.ExternalTensor) -> tuple[Callable[..., ir.ExternalTensor], tuple[Any, ...]]:
-    """How the same is made again, without the file that it has open once it was read."""
+    """The function and the arguments that make an external tensor anew, without the file that it has open."""
     named: dict[str, Any] = {"name": tensor.name or "", "shape": tensor.shape, "base_dir": tensor.base_dir}
     named |= {"doc_string": tensor.doc_string, "metadata_props": dict(tensor.metadata_props)}
     return _external, (named, tensor.location, tensor.offset, tensor.length, tensor.dtype)
@@ -267,7 +267,7 @@ copyreg.pickle(ir.ExternalTensor, _unread)  # a file that is open cannot be pick
 
 
 def check_external(model: ir.Model, path: str, folder: Path | None = None) -> None:
-    """Ties external data to a folder, that of the model; those that are there must hold what is said of them."""
+    """Has external data read from `folder`, else the model's own; refuses files that lack the announced bytes."""
     folder = Path(path).absolute().parent if folder is None else folder
     sizes: dict[Path, int | None] = {}
     for tensor in external_tensors(model):

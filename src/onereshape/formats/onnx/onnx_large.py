@@ -36,7 +36,7 @@ def inner_size(model: ir.Model) -> int:
 
 
 def message_of_ir(model: ir.Model, path: str) -> onnx.ModelProto:
-    """What onnx-ir writes."""
+    """The message that onnx-ir makes of a model; unwritable where it cannot."""
     try:
         return ir.to_proto(model)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none

@@ -150,7 +150,7 @@ def _list_in(content: bytes, start: int, end: int) -> tuple[str, Entries] | None
 
 
 def _floats(content: bytes, start: int, end: int) -> tuple[int, int]:
-    """How many bytes a list has and how many entries, each its tag and four bytes."""
+    """The bytes and the entries of a list of floats, each a tag and four bytes: three entries are `(15, 3)`."""
     count = (end - start) // 5
     good = np.frombuffer(content, np.uint8, 5 * count, start)[::5] == content[start]
     count = count if good.all() else int(good.argmin())
@@ -158,7 +158,7 @@ def _floats(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _integers(content: bytes, start: int, end: int) -> tuple[int, int]:
-    """The same, where each is its tag and the bytes up to the first below 128."""
+    """The bytes and the entries of a list of integers, each a tag and the bytes up to the first below 128."""
     array = np.frombuffer(content, np.uint8, end - start, start)
     low = np.flatnonzero(array < _HIGH)
     tags, lasts = low[: len(low) // 2 * 2 : 2], low[1::2]
@@ -169,7 +169,7 @@ def _integers(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _texts(content: bytes, start: int, end: int) -> tuple[int, int]:
-    """The same of texts, where protobuf writes them as they stand here."""
+    """The bytes and the entries of a list of texts; `(0, 0)` for no UTF-8, or where protobuf writes other bytes."""
     found = onnx.AttributeProto.FromString(content[start:end])
     found.ClearField("type")
     if [each.name for each, _ in found.ListFields()] != ["strings"]:
@@ -282,7 +282,7 @@ def whole(content: bytes, lists: Lists) -> bytes:
 
 
 def with_lists(proto: onnx.ModelProto, lists: Lists) -> onnx.ModelProto:
-    """The same, as a message."""
+    """The message with its long lists in the place of their marks."""
     return onnx.ModelProto.FromString(whole(proto.SerializeToString(), lists)) if lists else proto
 
 

@@ -1,4 +1,4 @@
-"""onnx's checker and its shape inference, which are native code, in a child process (`isolation.room`)."""
+"""onnx's checker and its shape inference, which are native code, in a child process (`ground.isolation.room`)."""
 
 from __future__ import annotations
 

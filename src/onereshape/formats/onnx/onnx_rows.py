@@ -23,16 +23,16 @@ _NO_PROPS: dict[str, str] = {}
 
 
 class Short(NamedTuple):
-    """What is to be merged, and what is not."""
+    """The three short messages of a changed model that are to be merged, and which nodes and constants are left out."""
 
     original: onnx.ModelProto
     """The whole message that was read."""
     read: onnx.ModelProto
     """The message that was read, as far as the model is another one now."""
     before: onnx.ModelProto
-    """The same, as onnx-ir writes it."""
+    """The message `read`, as onnx-ir writes it."""
     after: onnx.ModelProto
-    """What has become of it, as onnx-ir writes it."""
+    """The model as it is now without the nodes and constants left out, as onnx-ir writes it."""
     places: Sequence[int] | None
     """Where each node of the model is in the original, -1 if it is not as it is there; None: no node is left out."""
     constants: frozenset[str]
@@ -94,7 +94,7 @@ def completed(short: Short) -> onnx.ModelProto:
 
 
 def _placed(read: Sequence[onnx.NodeProto], old: dict[Any, int], graph: ir.Graph) -> Iterator[tuple[Any, int]]:
-    """What tells each node of a graph apart, and where it is in the file; -1: it is not as it is there."""
+    """The key of each node of a graph, and its place in the file; the place is -1 for a new or changed node."""
     for node in graph:
         outputs = [value.name or "" for value in node.outputs]
         inputs = [(value.name or "") if value is not None else "" for value in node.inputs]

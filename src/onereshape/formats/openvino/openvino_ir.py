@@ -39,7 +39,7 @@ class Original:
     start: int = 0
     """from this byte on."""
     folder: object = None
-    """What keeps the files, where they are there for this model alone."""
+    """An object that keeps a temporary folder of the files alive; None where the files are the user's."""
 
     @property
     def size(self) -> int | None:
@@ -62,7 +62,7 @@ def load(path: str) -> ModelData:
 
 
 def save(model: ModelData, path: str) -> None:
-    """Writes the .xml, and the .bin of the same name beside it unless that is the one that was read."""
+    """Writes an IR: its .xml, and the .bin of the same name unless the model was read with it and adds no constants."""
     original = original_of(model)
     weights = Path(path).with_suffix(".bin")
     if _stamp(original.weights) != original.stamp:

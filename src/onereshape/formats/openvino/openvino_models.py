@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Folder:
-    """A folder that is there as long as this is."""
+    """A temporary folder, removed when nothing holds the object any more."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="onereshape-"))
@@ -32,7 +32,7 @@ class _Folder:
 
 
 def is_held(given: Any) -> bool:
-    """Whether this is an `openvino.Model`; who has one has imported it."""
+    """Whether an object is an `openvino.Model`; whoever has such a model has imported openvino."""
     openvino = sys.modules.get("openvino")
     kind = getattr(openvino, "Model", None)
     return kind is not None and isinstance(given, kind)

@@ -36,7 +36,7 @@ class NetBody:
     """(layer, port) that is fed -> (layer, port) that feeds it."""
 
     def places(self) -> Iterator[tuple[ET.Element, str]]:
-        """Each layer with its place, by counting those of its type."""
+        """Each layer with its place, by counting layers of its type: `net/Reshape#1` is the second Reshape."""
         counts: Counter[str] = Counter()
         for layer in self.layers.values():
             kind = layer.get("type", "")
@@ -81,15 +81,15 @@ class Weights:
 
     file: Path
     size: int | None
-    """None: there is none."""
+    """None: there is no .bin."""
     path: str
     """The .xml, for messages."""
     start: int = 0
     """The byte from which on constants follow that are not written yet,"""
     added: bytes = b""
-    """and what they are."""
+    """and the bytes of these constants."""
     folder: object = None
-    """What keeps the file, where it is there for one model alone."""
+    """An object that keeps a temporary folder of the file alive; None where the file is the user's."""
 
     def adds(self, offset: int) -> bool:
         """Whether a place is behind what the file has."""

@@ -95,7 +95,7 @@ def _replace(path: str, beside: str, xml: bytes, weights: Any, old: Any) -> None
 
 
 def _moved(xml: bytes, by: int, path: str) -> bytes:
-    """The same model, with its constants so many bytes further on."""
+    """The .xml with the offset of each constant in the .bin larger by so many bytes."""
     net: ET.Element = copy.deepcopy(parsed(xml, path))
     for layer in net.iter("layer"):
         data = layer.find("data")

@@ -16,7 +16,7 @@ TEMPORARY = ".tmp"
 
 
 class RefusedError(OSError):
-    """A file that is there, and is not touched; it says why."""
+    """A file below a folder that is neither read nor written; the text says why."""
 
 
 def read(root: str, key: str, start: int, length: int | None, most: int) -> bytes | None:
@@ -75,7 +75,7 @@ def write(root: str, key: str, content: bytes | memoryview, owners: frozenset[in
 
 
 def remove(root: str, key: str, owners: frozenset[int]) -> None:
-    """Removes a file, if it is there."""
+    """Removes the file `key` below the folder `root`, where it exists."""
     with suppress(FileNotFoundError), _opened(root, key, owners) as (folder, name):
         os.unlink(name, dir_fd=folder)
 

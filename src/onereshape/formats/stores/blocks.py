@@ -26,7 +26,7 @@ Store = ZarrArray | NpyFile
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one task needs to make any block of one pass; it crosses processes."""
+    """One pass of a reshape, which makes a block of output by its number: `job(3)` makes block 3, in any process."""
 
     source: Store
     source_path: str

@@ -105,7 +105,7 @@ class BoundedV2:
     nbytes: int
 
     def decode(self, data: Any) -> bytes:
-        """What was compressed."""
+        """The bytes of a chunk, decompressed."""
         return decompress(self.name, bytes(data), self.nbytes)
 
 
@@ -122,7 +122,7 @@ class Bounded(BytesBytesCodec):
         return chunk_spec.prototype.buffer.from_bytes(found)
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        """No one can tell."""
+        """Refused: nobody can tell the size of compressed bytes."""
         raise NotImplementedError
 
 
@@ -168,7 +168,7 @@ def _in_steps(start: Callable[[], Any]) -> Callable[[bytes, int, int], bytes]:
 
 
 def _zstd(data: bytes, nbytes: int, most: int) -> bytes:
-    """Frames say what they hold, or must hold what is expected."""
+    """The content of a Zstandard frame: as many bytes as its head announces, else `nbytes`; `most` is the limit."""
     flags = data[4]
     size, kind = flags >> 6, (0, 1, 2, 4)[flags & 3]
     single = flags & 0x20

@@ -50,11 +50,11 @@ class FolderStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """The bytes of several."""
+        """The bytes of several files, or of parts of them."""
         return [await self.get(key, prototype, byte_range) for key, byte_range in key_ranges]
 
     async def exists(self, key: str) -> bool:
-        """Whether there is such a file."""
+        """Whether the file `key` exists."""
         return await asyncio.to_thread(os.path.isfile, os.path.join(self.root, key))  # noqa: PTH118
 
     @property

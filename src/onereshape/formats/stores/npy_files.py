@@ -23,11 +23,11 @@ from onereshape.ground.integers import Dims
 from onereshape.ground.numpy_types import Array
 
 _TARGET = 1 << 24
-"""Bytes of what is read at a time where a file has no chunks of its own."""
+"""Bytes read at a time, since a .npy file has no chunks of its own."""
 _SPAN = 1 << 20
-"""Bytes that are read as one, with what lies between the pieces that are wanted."""
+"""Bytes that are read at once, with the gaps between the pieces that are wanted."""
 _SHORT = 1 << 10
-"""Bytes that cost less to read with what lies between than each by itself."""
+"""Bytes of pieces that cost less to read with the gaps between them than one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class NpyFile:
 
     @property
     def folder(self) -> Path:
-        """What it is made of."""
+        """The path of the .npy file, in the place of a store's folder."""
         return Path(self.path)
 
     @property
     def witness(self) -> Path:
-        """A file that is there if it is."""
+        """The .npy file itself, which exists as long as the array does."""
         return Path(self.path)
 
     @property

@@ -51,7 +51,7 @@ class Folder:
 
     @property
     def owners(self) -> frozenset[int]:
-        """Who may own what is written in it."""
+        """The users who may own files in the folder: ours, and the owner of the lock."""
         return frozenset({os.geteuid(), os.fstat(self.lock).st_uid})
 
     def begin(self, identity: Any, plan: Any) -> None:
@@ -128,7 +128,7 @@ def _start(final: Path) -> str:
 
 
 def _candidates(final: Path) -> list[Path]:
-    """Folders by such a name that are ours: they belong to us, no one else may enter them, and they hold no others."""
+    """Folders with the name of a partial output that are ours: of our user, closed to others, only known files in."""
     name = re.compile(re.escape(_start(final)) + r"[0-9a-f]{16}\.partial")
     with os.scandir(final.parent) as entries:
         found = [Path(entry.path) for entry in entries if name.fullmatch(entry.name) and _is_ours(entry)]

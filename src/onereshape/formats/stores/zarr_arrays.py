@@ -56,9 +56,9 @@ class ZarrArray:
     """As JSON: what was checked is what is used, whatever the file has become since."""
     dims: Dims
     chunk: Dims
-    """What is decoded at a time."""
+    """The dims of a chunk, which is decoded as a whole."""
     shard: Dims
-    """What is a file."""
+    """The dims of a shard, which is a file; without shards, those of a chunk."""
     width: int
     """Bytes of an item, also within its codecs."""
     owners: frozenset[int] | None
@@ -74,17 +74,17 @@ class ZarrArray:
 
     @property
     def array(self) -> zarr.Array[Any]:
-        """As Zarr has it."""
+        """The array as an object of Zarr."""
         return _made(self)
 
     @property
     def dtype(self) -> DType:
-        """Of its items."""
+        """The element type."""
         return _made(self).dtype
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder with the array's metadata and chunks."""
         return Path(self.root, self.name)
 
     @property

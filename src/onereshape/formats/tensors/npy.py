@@ -37,7 +37,7 @@ _CHUNK = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header announces."""
+    """The header of a .npy file: the element type, the dims and the order of its array, and where elements begin."""
 
     dtype: DType
     dims: tuple[int, ...]

@@ -14,9 +14,9 @@ from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.ground.memory import available
 
 SECONDS = 120.0
-"""Of one answer."""
+"""Seconds for one answer."""
 WHOLE = 300.0
-"""Of a whole command that repairs or certifies."""
+"""Seconds for a whole command that repairs or certifies."""
 _LONGEST = 86400
 _LEAST = 256 * 10**6
 """Bytes: with less not even the engine itself can be loaded."""
@@ -42,7 +42,7 @@ class Limits:
         return min(self.seconds, self.until - time.monotonic())
 
     def check(self) -> None:
-        """Goes no further where the time is over."""
+        """Raises OutOfTime where the time is over."""
         if self.left <= 0:
             raise late(self.seconds)
 
@@ -52,12 +52,12 @@ class OutOfTime(FixError):  # noqa: N818 - what happened to a command
 
     @property
     def after(self) -> str:
-        """How much that was."""
+        """The time that the command had."""
         return str(self.fields["after"])
 
 
 def late(seconds: float, why: str = "nothing was compared") -> OutOfTime:
-    """What is raised after so many seconds."""
+    """The OutOfTime to be raised after so many seconds."""
     return OutOfTime("out-of-time", after=f"after {seconds:g} s", why=why)
 
 
@@ -87,7 +87,7 @@ def checked(seconds: float, memory: int | None) -> Limits:
 
 
 def whole(seconds: float, memory: int | None) -> Limits:
-    """The same for all that is asked from now on, within the time of whoever asks for it."""
+    """Limits whose time is one for all answers from now on, and ends no later than the limits in force."""
     limit = checked(seconds, memory)
     return replace(limit, until=min(time.monotonic() + limit.seconds, limits().until))
 

@@ -18,12 +18,12 @@ _TRIM, _MAPPED = -1, -4
 
 
 def kept_pages() -> dict[str, str]:
-    """The same as variables of a process that is yet to start; other systems do not mind them."""
+    """The settings of `keep_pages` as environment variables for a process to be started; only Linux minds them."""
     return {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_MAX_": "0"}
 
 
 def keep_pages() -> None:
-    """Has this process keep them; it is for a command, whose process is its own."""
+    """Makes this process keep free memory; for a command, whose process is its own."""
     if sys.platform != "linux":
         return
     with suppress(OSError, AttributeError):  # another C library

@@ -40,12 +40,12 @@ class Ended(Exception):  # noqa: N818 - what happened to a child
     def __init__(self, kind: Ending, how: str, sentence: str) -> None:
         self.kind: Ending = kind
         self.how = how
-        """The same in as few words as can be: a signal, and the last line of what was printed."""
+        """The end in a few words: a signal, and the last line that the child printed."""
         super().__init__(sentence)
 
 
 class Child:
-    """One process that answers questions, one at a time."""
+    """A child process: started at once, asked one question after the other, ended when nothing holds it any more."""
 
     def __init__(self, *modules: str) -> None:
         """Starts a process, which imports these modules at once."""
@@ -158,7 +158,7 @@ class Child:
         return Ended(kind, how, sentence)
 
     def _gone(self, limit: Limits) -> Ended | OutOfTime:
-        """How it went, after its pipes have closed."""
+        """The reason why the child ended, after its pipes have closed: a signal, no memory, no time."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING)
         self._process.kill()

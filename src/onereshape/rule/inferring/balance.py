@@ -77,7 +77,7 @@ class Question(NamedTuple):
 
 
 class Balance:
-    """One question while it is answered, with the limits of its symbols."""
+    """A question while it is answered: its equation of volumes, and the limits of its symbols."""
 
     __slots__ = ("conditions", "copied", "copies", "dims", "inferred", "open", "outputs", "spec", "words")
 
@@ -361,7 +361,7 @@ class Balance:
             self.conditions.within(top[0], top[1][0], least, options.high)
 
     def _shape(self, found: dict[int, Dim]) -> Shape:
-        """The answer: dims that were found, and those that were never open."""
+        """The Shape of the output: an open axis has the dim `found` for it, any other axis the size it always had."""
         dim = self.conditions.symbols.dim
         outputs = self.outputs
         for axis, size in enumerate(outputs):

@@ -153,7 +153,7 @@ def _limits(dim: Any) -> tuple[int, int] | None:
 
 
 def _cancel(free: list[str], names: list[str]) -> bool:
-    """Takes names out of others, if all of them are there."""
+    """Removes `names` from the list `free`; False where one is missing: `[M, N, N]` without `[N]` becomes `[M, N]`."""
     for name in names:
         if name not in free:
             return False
@@ -164,7 +164,7 @@ def _cancel(free: list[str], names: list[str]) -> bool:
 def _inferred(
     numbers: int, asked: int, free: list[str], ranges: Ranges, positive: Container[str]
 ) -> tuple[Dim, tuple[Condition, ...]] | None:
-    """The -1 where numbers times symbols, some of them `positive`, are left for it, with what must hold for that."""
+    """The size of a -1, `numbers` * `free` / `asked`, and its conditions: `12, 4, [N] -> 3*N`; no `positive` is 0."""
     size, left = divmod(numbers, asked)
     if left:
         return _divided(numbers, asked, tuple(sorted(free)), ranges)
@@ -181,7 +181,7 @@ def _inferred(
 def _divided(
     numbers: int, asked: int, symbols: tuple[str, ...], ranges: Ranges
 ) -> tuple[Dim, tuple[Condition, ...]] | None:
-    """The same where the symbols have to divide: all of them are names, or one is an interval of more than one size."""
+    """The size of a -1 where the symbols have to divide, and the condition: `3, 4, (N,) -> 3*N/4` if 4 divides N."""
     if not symbols or (ranges and len(symbols) > 1):
         return None
     common = gcd(numbers, asked)

@@ -109,7 +109,7 @@ class Formula:
 
     @property
     def symbols(self) -> frozenset[str]:
-        """The symbols that it depends on."""
+        """The names of the symbols in the formula: `2*N + S -> {N, S}`."""
         if self._symbols is None:
             self._symbols = frozenset(_names(self))
         return self._symbols
@@ -121,7 +121,7 @@ class Formula:
 
     @property
     def name(self) -> str | None:
-        """The symbol that it is, if it is one and nothing else."""
+        """The name of the symbol, where the formula is a symbol alone: `N -> N`, `2*N -> None`."""
         if len(self.terms) == 1:
             ((monomial, coefficient),) = self.terms
             if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
@@ -139,7 +139,7 @@ class Formula:
         return total
 
     def bind(self, known: Mapping[str, Size]) -> Size:
-        """The same with a size in place of some symbols."""
+        """The formula with sizes in place of symbols: `2*N + S` with N = 4 is `S + 8`."""
         if self.symbols.isdisjoint(known):
             return self
         total: Size = 0

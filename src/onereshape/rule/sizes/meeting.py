@@ -53,7 +53,7 @@ def _is_one_beside(beside: Size, size: Formula) -> bool:
 
 
 def _inward(known: KnownSize[Formula]) -> KnownSize[Formula] | None:
-    """The same said of a part of the size, where the rest of it is numbers."""
+    """The bounds of the part of a size that is no number: of `2*N + 1` between 5 and 9 those of N, 2 and 4."""
     size, low, high = known
     *others, (monomial, factor) = size.terms
     if others:

@@ -145,7 +145,7 @@ def _eye(layer: Layer) -> list[ir.Value]:
 
 
 def _col2im(layer: Layer) -> list[ir.Value]:
-    """Patches laid over each other, and added."""
+    """Col2Im, as ONNX's operator of this name: patches are added up into an image; data without a batch are refused."""
     attributes = {
         "strides": layer.integers("strides"),
         "dilations": layer.integers("dilations"),

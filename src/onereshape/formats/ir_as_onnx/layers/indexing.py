@@ -95,10 +95,10 @@ def _strided_slice(layer: Layer) -> list[ir.Value]:
 
 
 class _IndexPlan(NamedTuple):
-    """What becomes of dims."""
+    """The axes of a StridedSlice: `x[1:3, 0, None]` cuts axes 0 and 1, drops axis 1, and has a fresh output axis 1."""
 
     cut: dict[int, int]
-    """The place in the lists for each axis that is cut,"""
+    """The place in the lists of bounds for each axis that is cut,"""
     dropped: list[int]
     """the axes that are taken out then,"""
     fresh: list[int]
@@ -128,7 +128,7 @@ def _planned(layer: Layer, marks: list[tuple[bool, bool, bool]]) -> _IndexPlan:
 
 
 def _cut(layer: Layer, plan: _IndexPlan, steps: list[int], gone: list[bool]) -> ir.Value:
-    """The Slice of it; of bounds that are computed those that do not count are replaced."""
+    """The Slice of a StridedSlice, along the axes that are cut; a bound that a mask switches off is replaced."""
     no_begin, no_end = (_mask(layer, name, len(steps)) for name in ("begin_mask", "end_mask"))
     begins, ends = layer.constant(1), layer.constant(2)
     if begins is not None and ends is not None:
@@ -240,7 +240,7 @@ def _bucketize(layer: Layer) -> list[ir.Value]:
 
 
 def _search_sorted(layer: Layer) -> list[ir.Value]:
-    """The same in rows: where a number would go, before or behind those that are equal."""
+    """SearchSorted: the place of each number in a sorted row, before the equal numbers or (`right_mode`) behind."""
     rows = layer.input(0)
     if layer.rank(0) > 1:
         rows = layer.draw("Unsqueeze", [rows, layer.held([-2])])

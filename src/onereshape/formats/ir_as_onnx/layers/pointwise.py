@@ -182,12 +182,12 @@ def _is_finite(layer: Layer) -> list[ir.Value]:
 
 
 def _bitwise_not(layer: Layer) -> list[ir.Value]:
-    """Of truth values it is the other one."""
+    """BitwiseNot of integers; of booleans, which ONNX's BitwiseNot does not take, Not."""
     return [layer.draw("Not" if layer.kind_of(0) == ir.DataType.BOOL else "BitwiseNot", [layer.input(0)])]
 
 
 def _bitwise(op: str, layer: Layer) -> list[ir.Value]:
-    """The same for pairs."""
+    """`BitwiseAnd` of integers, `And` of booleans; Or and Xor alike."""
     return _broadcast(op if layer.kind_of(0) == ir.DataType.BOOL else f"Bitwise{op}", layer)
 
 

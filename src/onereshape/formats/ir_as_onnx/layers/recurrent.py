@@ -15,7 +15,7 @@ from onereshape.formats.ir_as_onnx.layer import Layer, UndrawnError
 
 
 class _Form(NamedTuple):
-    """What tells one of them from the others."""
+    """A kind of recurrent layers: ONNX's operator, the number of states, the order of gates, the usual activations."""
 
     op: str
     states: int
@@ -32,7 +32,7 @@ _NAMES = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 
 
 def _sequence(form: _Form, layer: Layer) -> list[ir.Value]:
-    """Data, states and lengths, then the weights."""
+    """A layer for whole sequences; its inputs are data, states and lengths, then the weights."""
     direction = _DIRECTIONS.get(layer.text("direction", "forward").lower())
     if direction is None:
         raise UndrawnError(f"its direction is {layer.text('direction')!r}")
@@ -49,7 +49,7 @@ def _sequence(form: _Form, layer: Layer) -> list[ir.Value]:
 
 
 def _cell(form: _Form, layer: Layer) -> list[ir.Value]:
-    """One step: a sequence of one, in one direction."""
+    """A cell (LSTMCell, GRUCell, RNNCell), drawn as ONNX's operator on a sequence of one step."""
     if form is _LSTM:
         layer.only("weights_format", "fico")
     first = layer.held([0])

@@ -178,7 +178,7 @@ def _adaptive_average(layer: Layer) -> list[ir.Value]:
 
 
 def _shares(size: int, wanted: int) -> np.ndarray[Any, Any]:
-    """By what each of `size` elements goes into each of the means that are wanted."""
+    """The matrix by which `size` elements become `wanted` means: `3, 2 -> [[.5, 0], [.5, .5], [0, .5]]`."""
     found = np.zeros((size, wanted))
     for place in range(wanted):
         start, end = place * size // wanted, -(-(place + 1) * size // wanted)

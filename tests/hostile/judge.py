@@ -1,4 +1,4 @@
-"""judged(seed): a hostile graph through every room of the house, and what became of it there."""
+"""judged(seed): the verdicts on one hostile graph: its shapes, `check`, `fix`, terms, `convert`, each a *room* here."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def judged(seed: int, rooms: frozenset[str] | None = None) -> Judged:
 
 
 def judged_case(case: Case, rooms: frozenset[str] | None = None) -> Judged:
-    """The verdicts on a graph; `rooms`: only there."""
+    """The verdicts on a graph, of all rooms or of `rooms` alone."""
     with tempfile.TemporaryDirectory(dir=_fast()) as folder:
         court = Court(case, Path(folder))
         seed = case.seed

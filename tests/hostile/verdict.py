@@ -1,4 +1,4 @@
-"""Verdict: what became of one graph in one room of the house; and what the judges share."""
+"""Verdict: what became of one hostile graph where one part of onereshape was asked; and what the judges share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNLAWFUL = frozenset({"wrong", "broken", "crash", "hang", "false alarm", "untrue
 
 
 class Verdict(NamedTuple):
-    """One answer of one room."""
+    """The verdict on a graph in one room: right, refused, wrong ..., with a sentence."""
 
     room: str
     """batch, terms, free, simplify, convert, check, shapes."""

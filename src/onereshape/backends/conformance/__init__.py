@@ -2,7 +2,7 @@
 
 A new engine is a function `EngineQuestion -> Output` in `*_engines`, which raises `EngineRefused` where the engine
 refuses; a row of `ENGINES` in `engines`; its name in the help of `cli/conform`; and rows of `REASONS` in `reasons` for
-what it does differently.  If it is `shipped`, `python -m docs.write_recorded` keeps its answers for machines without it.
+what it does differently.  `python -m docs.write_recorded` keeps the answers of a `shipped` engine for other machines.
 The tests ask engines by other code, on more inputs: a row of `ENGINES` in `tests/engines/engines.py`, its column of
 `tests/data/engine_answers.json`, and rows of `tests/engines/differences.py` with the rulings.  Then:
 

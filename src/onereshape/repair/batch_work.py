@@ -37,7 +37,7 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     new_axis: bool = False,
     lifts: bool = False,
 ) -> Work:
-    """The batch, at these axes; where they are only the likely ones, at others if it must.
+    """Decides how the batch at `axes` is freed; where these are only the likely ones, at others if it must be.
 
     `new_axis`: an output of one sample that has no axis for it gets one, and nodes may be taken out for it.
     `lifts`: single elements of one sample that have no axis get some.
@@ -94,13 +94,13 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
 
 
 def _is_alone(model: ir.Model, axes: Mapping[str, int]) -> bool:
-    """Whether it is the batch of one sample; above 1, or with a name, it says itself where it goes."""
+    """Whether the batch is fixed, of one sample; above 1, or with a name, it says itself where it goes."""
     shapes = shapes_of(inputs_of(model))
     return batch_size(model, axes) == 1 and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
 
 
 def _dropped(plan: BatchPlan) -> str:
-    """What is said of nodes that are taken out, where nothing else had to be mended."""
+    """The nodes that are taken out, in a sentence, for where nothing else had to be mended; "" without any."""
     names = [node.name or f"{node.op_type} of {node.outputs[0].name}" for node in plan.dead]
     if not names:
         return ""
@@ -138,7 +138,7 @@ def scaled(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts |
 
 
 def lifted(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:
-    """Gives single elements that have no axis for the sample some, in place, as long as they are what refuses it."""
+    """Gives single elements axes for the sample, in place, as long as their lack of one is what refuses it."""
     changes: list[Change] = []
     while True:
         facts = facts or facts_of(model)
@@ -185,7 +185,7 @@ def _placed(
 
 
 def marks_of(value: ir.Value, plan: BatchPlan) -> Iterator[tuple[str, Mark | None]]:
-    """Where an output carries N; of a sequence each of its tensors, by its number."""
+    """An output with its mark, `y`; of a sequence each of its tensors, by its number, `y[0]`."""
     kind = value.type.elem_type if isinstance(value.type, ir.OptionalType) else value.type
     if value not in plan.facts.parts and not isinstance(kind, ir.SequenceType):
         yield value.name or "", plan.marks.get(value)

@@ -46,7 +46,7 @@ class LastWord(NamedTuple):
     """What is known, before anything is run, of a model as it is, or with its batch declared."""
 
     works: bool | None
-    """Whether it is right as it is; None: only runs tell."""
+    """Whether the model is right as it is; None: only runs tell."""
     asked: Freed
     """Where its batch is taken to be."""
     copy: ir.Model | None = None
@@ -56,7 +56,7 @@ class LastWord(NamedTuple):
     doubted: bool = False
     """Whether only a proof for every batch is believed, whatever runs say."""
     proof: Proof | None = None
-    """What the terms said, where that is the same at all sizes."""
+    """The proof by terms, where no run has to choose sizes for it."""
 
 
 def may_work(refusal: FixError) -> bool:
@@ -139,7 +139,7 @@ def last_word(
 
 
 def _is_final(model: ir.Model, asked: Freed, refusal: FixError | None, size: int, *, fixed: bool) -> bool:
-    """Whether nothing can overrule it: a proof at some sizes of other dims, of a fixed batch, is none at others."""
+    """Whether nothing overrules a refusal: a proof for a fixed batch at some sizes of other dims is none at others."""
     if (fixed if refusal is None else not may_work(refusal)) or not copyable(model.graph):
         return True
     return fixed and (size != 1 or has_other_names(model, asked))
@@ -164,7 +164,7 @@ def is_as_repaired(model: ir.Model, found: Mapping[str, Carried | None], repaire
 
 
 def final(model: ir.Model, axes: Mapping[str, int], refusal: FixError, *, likely: bool, per_sample: bool) -> FixError:
-    """What is said where nothing overrules a refusal; `likely`: nobody named the axes, which may be no batch at all."""
+    """The refusal to raise where nothing overrules one; `likely`: nobody named the axes, perhaps no batch at all."""
     lacks = no_batch(model, axes, refusal) if likely else None
     return refusal if lacks is None or (per_sample and is_one(model, axes)) else lacks
 
@@ -172,7 +172,7 @@ def final(model: ir.Model, axes: Mapping[str, int], refusal: FixError, *, likely
 def first_proof(
     original: ir.Model, copy: ir.Model, asked: AskedAxes, size: int, *, for_all: bool = True
 ) -> Proof | None:
-    """What the terms say, where that is the same before anything was run; nothing where runs decide on the sizes.
+    """The proof by terms that can be made before anything is run; None where runs decide on the sizes.
 
     `for_all`: only a proof for every batch is of use.
     """
@@ -185,7 +185,7 @@ def first_proof(
 def _may_be_proven(
     model: ir.Model, copy: ir.Model, asked: Freed, size: int, outputs: Mapping[str, int | None] | None
 ) -> bool:
-    """Whether the terms prove it for every batch at some size of the other dims: else no run is of use.
+    """Whether the terms prove a model right for every batch at some size of the other dims: else no run is of use.
 
     What an input says of sizes is no term: there runs look for what the model takes.
     """

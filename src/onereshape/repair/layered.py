@@ -18,7 +18,7 @@ from onereshape.repair.step import Fixed
 
 
 def layered(fixed: Fixed, read: Model, given: Model, limit: Limits) -> Fixed:
-    """What was repaired, as the kind of model that was read; what nobody has run is loaded, where that can be done."""
+    """A repair as what was read: of an image as an IR, which OpenVINO loads if nothing has run it; else as it is."""
     if given is read:
         return fixed
     changes = tuple(map(Names(given.ir).of, fixed.changes))

@@ -20,7 +20,7 @@ _T = TypeVar("_T", Work, Fixed)
 
 
 def from_starts(model: ir.Model, axes: Axes, attempt: Callable[[Axes], _T], *, likely: bool) -> _T:
-    """What is made of the first axes that are not refused; `likely`: others may be taken.
+    """What `attempt` makes of the first axes that it does not refuse; `likely`: others than `axes` may be taken.
 
     Where operators work along the likely ones, they are no batch, and the refusal is that of the others.
     """

@@ -75,7 +75,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How a step is done, whatever it frees."""
+    """The options of `fix` that hold for each of its steps, whatever it frees."""
 
     certify: bool
     unwitnessed: bool

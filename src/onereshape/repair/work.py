@@ -13,7 +13,7 @@ from onereshape.prove.runs.comparison import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A repair that is decided."""
+    """A repair that is decided, and not made yet."""
 
     changes: tuple[Change, ...]
     apply: Callable[[], None]

@@ -31,17 +31,17 @@ _ENDS = frozenset(
 
 
 class Cut(NamedTuple):
-    """An output before which nodes were taken out: what it was."""
+    """The dims of an output as they were before nodes in front of it were taken out."""
 
     dims: tuple[Size, ...]
     shape: ir.Shape | None
-    """As it was declared."""
+    """The declared dims."""
 
 
 def cut(model: ir.Model, label: str, facts: Facts) -> tuple[str, Cut] | None:
-    """Takes the node with this label, and its like, out from before the output that it makes; None if it makes none.
+    """Takes out the last nodes before an output, of which one has this label; None if no output has such.
 
-    The model is changed: the output of that name has the dims that were there before.
+    The output has the dims of what those nodes read then; its name, and the dims that it had, are returned.
     """
     graph = model.graph
     for place, output in enumerate(graph.outputs):

@@ -17,7 +17,7 @@ from onereshape.graphs.rewrite import LAST, Rewriter
 from onereshape.repair.fitting.formulas import Known
 
 DifferingAttributes = Mapping[str, Sequence[Sequence[int]]]
-"""The attributes that differ, each with what it is in every export."""
+"""Name -> the value of an attribute that differs in each export: `{"ends": [[11], [22]]}`."""
 
 _INPUTS_SINCE = {"Pad": 11, "Slice": 10, "Split": 13, "Tile": 6, "Reshape": 5, "Upsample": 9, "TopK": 10, "Expand": 8}
 """Operator -> the opset from which on it takes as inputs what were attributes."""
@@ -28,10 +28,10 @@ class Said(NamedTuple):
 
     node: ir.Node
     attributes: Mapping[str, tuple[int, ...] | None]
-    """None for one that is left out."""
+    """Name -> the value of an attribute; None: it is left out."""
 
     def write(self, _: Rewriter | None = None) -> None:
-        """Gives them to the node, which does the same as before at its own sizes."""
+        """Gives the node its attributes: it does the same as before at its own sizes."""
         for name, numbers in self.attributes.items():
             if numbers is not None:
                 self.node.attributes[name] = ir.AttrInt64s(name, numbers)
@@ -53,7 +53,7 @@ def said(node: ir.Node, given: DifferingAttributes, data: Dims | None, known: Kn
 
 
 def _bounds(node: ir.Node, numbers: Sequence[Sequence[int]], data: Dims, known: Known) -> tuple[int, ...] | None:
-    """Bounds of a Slice, with those that follow the size counted from the end."""
+    """The bounds of a Slice, counted from the end where they follow the size: 11 of 12 and 22 of 23 -> -1."""
     axes = node.attributes.get_ints("axes") or range(len(numbers[0]))
     found: list[int] = []
     for axis, bounds in zip(axes, zip(*numbers, strict=True), strict=True):

@@ -1,7 +1,7 @@
 """contradicted(): a constant that all exports of a repair share, and that a witness has otherwise.
 
-Its answers may hide it, behind a gate that no value opens.  A witness in which nodes are missing, or more of them, is
-not paired: then its answers are all that is compared.
+The answers of a witness may hide such a constant, behind a gate that no value opens.  A witness with fewer nodes, or
+more, is not paired with the exports: then its answers are all that is compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEAR = 1e-6
 
 
 def contradicted(model: ir.Model, others: Sequence[ir.Model], witness: ir.Model) -> str | None:
-    """The name of the first such constant of floats; the model is written apart where that is needed."""
+    """The name of the first constant of floats that only the witness has otherwise; shared nodes are written apart."""
     try:
         uses = differing([model, *others, witness])
     except FixError:
@@ -33,7 +33,7 @@ def contradicted(model: ir.Model, others: Sequence[ir.Model], witness: ir.Model)
 
 
 def _is_same(one: Array, other: Array) -> bool:
-    """Whether they are no weights, or have other dims, or the same numbers."""
+    """Whether two constants have the same numbers; also where they are no floats, or their dims differ."""
     if one.dtype.kind != "f" or one.dtype != other.dtype or one.shape != other.shape:
         return True
     return bool(np.allclose(one, other, rtol=_NEAR, atol=0, equal_nan=True))

@@ -1,7 +1,7 @@
-"""Crops: a Slice that may leave out as much before what it takes as behind it.
+"""Crops: a Slice that may take the middle of an axis, with as much left out before it as behind.
 
-What is one entry too long is cut at its end, whether that is what is done or half of what is too much, rounded down.
-Where it may be too long by two, no export shows from which end that is cut; but what a Pad added is what is cut again.
+An axis that is one entry too long loses its last one, whether ends are cut or half of what is too much, rounded down.
+Where it may be too long by two, no export shows at which end it is cut; but what a Pad added is what is cut again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _TOLD = slice(1, 4)
 
 
 class _Crop(NamedTuple):
-    """An axis of what a Slice reads."""
+    """An axis of which a Slice takes a part: where the part starts, and how much is left out."""
 
     start: Size
     left_out: Formula
-    """How many entries it leaves out, before what it takes and behind it."""
+    """The entries before the part and behind it, together."""
 
 
 def settle_crops(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
@@ -60,7 +60,7 @@ def _strides(steps: ir.Value | None, scope: Scope) -> bool:
 
 
 def _is_halved(crop: _Crop, known: Known) -> bool:
-    """Whether a half of what is left out is left out before what is taken, in all exports."""
+    """Whether a part starts at half of what is left out, rounded down, in all exports."""
     values, starts = known.values(crop.left_out), known.values(crop.start)
     if values is None or starts is None:
         return False

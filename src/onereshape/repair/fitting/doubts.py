@@ -1,4 +1,4 @@
-"""Numbers of which it is not told what they stand for, and how to say so."""
+"""Doubt: a number that may stand for several formulas, or for none, and the refusal that says so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onereshape.repair.fitting.formulas import told_apart
 from onereshape.rule.sizes import Size
 
 Key = tuple[int, int]
-"""Which of the places that differ, and which of its numbers or dims."""
+"""The number of a place at which exports differ, and of an entry there, or `~axis` for one of its dims."""
 
 
 class Doubt(NamedTuple):
@@ -25,11 +25,11 @@ class Doubt(NamedTuple):
     use: Use
     readings: tuple[Size, ...]
     proven: frozenset[Size]
-    """Those of them that the exports prove, as long as nothing else fits."""
+    """The readings that the exports prove, as long as nothing else fits."""
     crossed: bool = False
-    """Whether it is about an axis, and may be the size of another one."""
+    """Whether the number is about an axis, and may be the size of another axis."""
     what: str = ""
-    """What has these readings, where that is no number alone."""
+    """What has the readings, in words, where it is more than one number."""
 
 
 def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:

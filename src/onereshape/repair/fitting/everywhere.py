@@ -27,7 +27,7 @@ class Everywhere:
         self.bindings = [dict(binding) for binding in bindings]
         """The sizes of the symbols in each export; of those too of which it is still open what they stand for."""
         self.steps: dict[str, int] = dict(steps or {})
-        """By which the sizes of a symbol differ."""
+        """Symbol -> the step by which its sizes differ, where one is known."""
         self.multiples: dict[tuple[Size, int], None] = {}
         """Sizes that must be multiples of a number, where no steps say so."""
         self.indivisible: dict[tuple[Size, int], None] = {}
@@ -42,7 +42,7 @@ class Everywhere:
         """Sizes of which it is known that they are whole numbers, at the steps of now and so at all that come."""
         self._equated: set[tuple[Size, Size]] = set()
         self._apart: dict[tuple[Size, Size], None] = {}
-        """Those of them that were not equal everywhere when they were noted."""
+        """The equated sizes that were not equal everywhere when they were noted."""
         self._still: dict[tuple[Size, Size], None] = {}
         """Sizes of several symbols that are the same in all exports, and what they are there."""
         self._samples = cache(lambda steps: Columns(self._least, dict(steps)))

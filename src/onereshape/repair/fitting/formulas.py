@@ -75,7 +75,7 @@ class Known(Everywhere):
                 self.add(symbol(one) * symbol(other))
 
     def copied(self) -> Known:
-        """The same, of which more can be found than of this one."""
+        """A copy: what is found with one is not known to the other."""
         found = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, dict | list | set):
@@ -135,7 +135,7 @@ class Known(Everywhere):
         return [each.size for each in self._distinct(each.read() for each in found if each.cost <= _PLAIN_COST)]
 
     def sizes(self) -> list[Size]:
-        """All of them, each once, and what the exports do not tell from the free sizes among them."""
+        """All known sizes, each once, and the formulas that the exports do not tell from the free sizes among them."""
         found: list[Size] = []
         for values, sizes in self._by_values.items():
             rivals = self._in_proportion(values, sizes) if any(size.name for size in sizes) else ()

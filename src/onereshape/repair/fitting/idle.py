@@ -1,7 +1,7 @@
 """Nodes that do nothing at some sizes: a Pad by 0, a Resize to the own size, a Slice of all.
 
-An exporter leaves them out where they do nothing, so one export has a node that another has not.  The one without it
-stands for a node with the numbers that do nothing.
+An exporter leaves them out where they do nothing, so one export has a node that another has not.  An export without
+the node is taken to have it with numbers that do nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _THE_END = 2**31 - 1
 """Ends from here on are no sizes: they say that all is taken that is left."""
 
 ConstantOf = Callable[[int], Array | None]
-"""What an input of a node always is, None where it is no constant."""
+"""The number of an input of a node -> the constant that it is; None where it is none."""
 Idling = Mapping[int | str, Any]
 """The inputs, and the attributes, with which a node does nothing."""
 
@@ -90,7 +90,7 @@ IDLE: Mapping[str, Callable[[ir.Node, ConstantOf, Sequence[int]], Idling | None]
 
 
 def idling(node: ir.Node, given: ConstantOf, data: ir.Value, dims: Sequence[int]) -> ir.Node | None:
-    """The same node on data that it leaves as they are; it is in no graph, and its constants are no initializers."""
+    """A copy of a node that leaves `data` as they are; it is in no graph, and its constants are no initializers."""
     numbers = IDLE[operator_of(node)](node, given, dims)
     if numbers is None:
         return None

@@ -1,4 +1,4 @@
-"""The sizes from which on a model runs: a window is no longer than its data, and no more are taken than there are.
+"""The sizes from which on a model runs: no window is longer than its data, no TopK takes more than there is.
 
 The exports are larger than that.  A smaller size is no wrong answer, but an error of the engine.
 """
@@ -46,7 +46,7 @@ def least(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Iterator[Limi
 
 
 def _taken(node: ir.Node, scope: Scope) -> Iterator[tuple[Size, int]]:
-    """The size of the axis from which a TopK takes some, and how many these are, or by how much they are fewer."""
+    """A size, and the least that a TopK lets it be: `(S, 5)` for 5 entries of S, `(S - T, 0)` for T."""
     data, many = (*node.inputs, None, None)[:2]
     dims, held = (None, None) if data is None or many is None else (scope.dims_of(data), scope.held(many))
     axis = node.attributes.get_int("axis", -1)

@@ -41,10 +41,10 @@ class _PaddedAxis(NamedTuple):
     multiples: tuple[int, ...]
     """The numbers to the next multiple of which it is padded in all exports."""
     place: int = 0
-    """Which axis it is."""
+    """The number of the axis."""
 
     def next(self, many: int) -> Size:
-        """The next multiple of a number."""
+        """The next multiple of a number: `8*ceil(S/8)` for 8."""
         return ceiling(self.data, many) * many
 
 
@@ -174,16 +174,16 @@ def _settle_varying(axis: _PaddedAxis, multiples: Iterable[int], known: Known) -
 
 
 def _settle_numbers(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
-    """The same of data that are resized to a number: 3 and 4 rows become 4, as the next even numbers are."""
+    """Refuses a Resize to a number that may be the next multiple of another: 3 and 4 rows become 4, as of 2."""
     for axis in _axes(node, scope, known):
         if isinstance(axis.padded, int):
             _check(node, axis, shown, known, "resized")
 
 
 def _settle_transposed(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
-    """The same of a ConvTranspose, which may be told what size it is to give: it adds a little, or nothing, then.
+    """Asks that a ConvTranspose gives a size that data had before, where it does so in all exports.
 
-    One that gives whole multiples of its data and adds nothing is meant so.
+    It may be told the size, and adds a little to reach it; whole multiples of its data with nothing added are meant so.
     """
     sizes = scope.dims.get(node.outputs[0], ())[2:]
     dims = (scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None) or ()

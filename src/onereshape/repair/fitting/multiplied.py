@@ -22,7 +22,7 @@ _HANDED_ON = {"Add", "Cast", "Concat", "Expand", "Flatten", "Identity", "Reshape
 
 
 def multiplied(found: Fitted, bindings: tuple[Binding, ...]) -> Iterator[Quotient]:
-    """What the numbers by which counts are multiplied may be, where all exports have them so."""
+    """The quotients of sizes that the steps of a count are in all exports, once the model has multiplied it."""
     growing = [axis for axis, size in enumerate(found.dims) if isinstance(size, Formula)]
     steps = {_step(array, axis) for array in found.use.arrays for axis in growing}
     if len(growing) != 1 or len(steps) != 1 or None in steps:

@@ -22,7 +22,7 @@ Narrowed = dict[object, tuple[list[tuple[Size, ...]], set[str]]]
 
 
 def by_equal(known: Known, left: Left, one: Size, other: Size, seen: Narrowed) -> set[str]:
-    """Keeps the readings with which two sizes are equal, if there are any; the names of which that tells something.
+    """Keeps the readings of open numbers that make two sizes equal, if any do; the names of numbers that this tells.
 
     What holds with any reading of a number tells nothing of it.
     """
@@ -30,7 +30,7 @@ def by_equal(known: Known, left: Left, one: Size, other: Size, seen: Narrowed) -
 
 
 def by_whole(known: Known, left: Left, size: Size, seen: Narrowed) -> set[str]:
-    """The same of readings with which a size is a whole number."""
+    """Keeps the readings of open numbers that make a size whole, if any do; the names of numbers that this tells."""
     return _narrow(known, left, (size,), _whole, seen)
 
 

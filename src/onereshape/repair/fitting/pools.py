@@ -17,7 +17,7 @@ from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Size, exact, over
 
 POOLS = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax", "LpPool": "ReduceL2"}
-"""Pools, and how the same is said of all there is along some axes."""
+"""Pool -> the reduction that does the same over whole axes."""
 _AXES_AS_INPUT = 18
 """The opset from which these reductions take their axes as an input."""
 FOLLOWING = frozenset({"kernel_shape", "strides"})
@@ -29,9 +29,9 @@ class Pool(NamedTuple):
 
     node: ir.Node
     parts: tuple[Size, ...]
-    """How many results there are along each axis of the data, but for the first two."""
+    """The number of results along each axis of the data, but for the first two."""
     windows: tuple[Size, ...]
-    """How many entries each of them is over."""
+    """The number of entries along each axis that a result is over."""
 
     def dims(self, data: Dims) -> Dims:
         """The dims of the result."""
@@ -89,7 +89,7 @@ def pool_of(node: ir.Node, given: Mapping[str, Sequence[Sequence[int]]], data: D
 
 
 def _parted(size: Size, window: Sequence[int], stride: Sequence[int], known: Known) -> tuple[Size, Size] | str:
-    """Into how many parts of which length an axis goes, or why into none."""
+    """The number of parts of an axis and their length: 14 and 21 in windows of 2 and 3 -> `(7, S/7)`; or why none."""
     values = known.values(size)
     if values is None or window != stride:
         return "its window and its strides follow a size, and are not equal"
@@ -106,7 +106,7 @@ def _parted(size: Size, window: Sequence[int], stride: Sequence[int], known: Kno
 def _each(
     node: ir.Node, given: Mapping[str, Sequence[Sequence[int]]], name: str, rank: int, known: Known
 ) -> list[tuple[int, ...]]:
-    """An attribute in every export, by axis."""
+    """An attribute by axis, with its value in every export: `[2, 3]` and `[4, 6]` -> `[(2, 4), (3, 6)]`."""
     exports = len(known.bindings)
     if name in given:
         return [tuple(values[axis] for values in given[name]) for axis in range(rank)]

@@ -36,32 +36,32 @@ _ROUNDED = 4
 
 
 class Reading(NamedTuple):
-    """A formula that fits, and how complicated it is."""
+    """A formula that fits numbers, and its cost: how complicated it is."""
 
     size: Size
     cost: int
     proves: bool = True
-    """Whether the exports have more numbers than it has."""
+    """Whether the exports have more numbers than the formula has."""
 
     def read(self) -> Reading:
-        """The same."""
+        """The reading itself, as `Candidate.read` makes one."""
         return self
 
 
 class Candidate(NamedTuple):
-    """A formula that fits, which is not made unless it is asked for: most are more complicated than another."""
+    """A reading whose formula is made when it is read: most are more complicated than another, and never are."""
 
     make: Callable[[], Size]
     cost: int
     proves: bool = True
 
     def read(self) -> Reading:
-        """The formula itself."""
+        """The reading, with its formula made."""
         return Reading(self.make(), self.cost, self.proves)
 
 
 def derived(bases: Sequence[Base], values: Numbers, numbers: Collection[Numbers] = ()) -> Iterator[Candidate]:
-    """Formulas of known sizes that have these values; the model has these numbers, which tell what is likely."""
+    """The formulas of known sizes with given values, `(24, 46) -> 2*S`; the model's `numbers` tell what is likely."""
     few = len(values) < 3
     for size, own in bases:
         yield from _lines(size, own, values, few=few)

@@ -16,7 +16,7 @@ Must = tuple[Size, ...]
 
 
 class Target(NamedTuple):
-    """What the target of a Reshape asks for."""
+    """The dims that the target of a Reshape asks for, and what must hold of sizes then."""
 
     dims: Dims | None
     """None if not all is told."""
@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 def regrouped(known: Known, dims: Dims, words: Sequence[Size]) -> Target:
-    """The words of a target, with what a -1 stands for; and which dims and which words are as large."""
+    """The dims that a target asks for, `[S, 6], [-1, 3] -> [2*S, 3]`; and which sizes must be equal, or whole, then."""
     must: list[Must] = []
     rows = [known.values(word) for word in words]
     values = [row for row in rows if row is not None]
@@ -51,7 +51,7 @@ def regrouped(known: Known, dims: Dims, words: Sequence[Size]) -> Target:
 
 
 def quotient(top: Size, bottom: Size) -> tuple[Size | None, list[Must]]:
-    """A quotient that is exact wherever the model runs, None where there is none; and what must be whole then."""
+    """An exact quotient, `6*S, 3 -> 2*S`, None where there is none; and what must be whole for it: `S, 2 -> S/2`."""
     if bottom == 0:
         return None, []
     found = exact(top, bottom)

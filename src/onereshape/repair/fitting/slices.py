@@ -1,6 +1,6 @@
 """How much a Slice takes whose bounds are formulas.
 
-From the exported sizes on, each of them is either a place from the start, or one from the end; at all of these sizes.
+At all sizes from the exported ones on, each bound is a place counted from the start, or each one counted from the end.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from onereshape.repair.fitting.formulas import Known
 from onereshape.rule.sizes import Formula, Size, ceiling, largest, smallest
 
 STEPPED = frozenset({"Slice"})
-"""Operators of which it depends on the steps of the sizes what is found here."""
+"""Operators whose dims, as `taken` finds them, depend on the steps of the sizes."""
 _ALL = 2**31 - 1
 """An end from which on all is taken."""
 
 
 def taken(node: ir.Node, scope: Scope, known: Known) -> dict[int, Size]:
-    """The sizes that a Slice leaves, by axis; where its bounds are formulas, and its steps go forward."""
+    """Axis -> the size that a Slice leaves, if bounds are formulas and steps go forward: `x[1:S]` -> `{0: S - 1}`."""
     data = scope.dims_of(node.inputs[0]) if node.inputs and node.inputs[0] is not None else None
     if operator_of(node) != "Slice" or data is None or len(node.inputs) < 3:
         return {}

@@ -18,14 +18,14 @@ AnyWalk = TypeVar("AnyWalk", bound=Walk)
 
 
 class Start(NamedTuple):
-    """Where a walk goes on."""
+    """The node at which a walk goes on, and what was known before it."""
 
     scope: Scope
     node: ir.Node
 
 
 def copied(walk: AnyWalk, scope: Scope) -> tuple[AnyWalk, Scope]:
-    """A walk and what is known of the model's own graph, as they are now: what either finds next, the other does not.
+    """Copies of a walk and of what it knows of the model's own graph: what is found with one is not known to the other.
 
     No function may have been called, since what is known in a call belongs to one walk.
     """
@@ -43,7 +43,7 @@ def copied(walk: AnyWalk, scope: Scope) -> tuple[AnyWalk, Scope]:
 
 
 def keep_constants(scope: Scope, there: Scope) -> None:
-    """Says in another scope of the same graph what is known of Constant nodes, which no walk changes."""
+    """Copies what one scope knows of Constant nodes, which no walk changes, into another scope of the same graph."""
     for value, tensor in scope.constants.items():
         if value not in there.constants:
             there.constants[value], there.dims[value], there.kinds[value] = tensor, scope.dims[value], tensor.dtype

@@ -42,7 +42,7 @@ class Unsettled:
         """What was asked before, by this walk or by another one that began as it did."""
 
     def copied(self, known: Known) -> Unsettled:
-        """The same, beside another copy of what is known."""
+        """A copy, beside a copy of what is known: what is found with one is not known to the other."""
         again = copy(self)
         again.known, again.doubts, again.whole = known, self.doubts.copy(), self.whole.copy()
         again.pads, again.strides, again.equal = self.pads.copy(), self.strides.copy(), self.equal.copy()

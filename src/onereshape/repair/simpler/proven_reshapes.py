@@ -1,4 +1,4 @@
-"""Reading: a Reshape of an ONNX model with all that is proven of it: the entries of its target, its dims.
+"""ProvenReshape: a Reshape of an ONNX model with all that is proven of it: the entries of its target, its dims.
 
 Nothing is rewritten here.  A dim is a product of sizes; a size has a name, of the model's or of the engine's making,
 and may be anything from 1 on.
@@ -24,7 +24,7 @@ _Asks = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
 
 @dataclass(frozen=True, slots=True)
 class ProvenReshape:
-    """One Reshape."""
+    """A Reshape, with what is proven of its target, its data and its output."""
 
     node: ir.Node
     opset: int
@@ -36,9 +36,9 @@ class ProvenReshape:
     constant: bool
     """Whether the target is a constant as it stands."""
     entries: tuple[Size | None, ...] | None
-    """Of the target: a number, or a product of sizes; None: not known, or not even how many."""
+    """The entries of the target, numbers or products of sizes; None: not known, or not even how many."""
     dims: tuple[Size, ...] | None
-    """Of data, if all are known."""
+    """The dims of the data, if all are known."""
     output: tuple[Size, ...] | None
     """The dims of the output whenever the Reshape succeeds, if all are known."""
 

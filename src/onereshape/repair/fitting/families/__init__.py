@@ -35,7 +35,7 @@ from onereshape.repair.fitting.families.writing import key_of
 from onereshape.rule.sizes import Size
 
 LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
-"""What is known of a constant as it is."""
+"""The families that read a constant whole, in its own dims."""
 
 
 def _first(families: tuple[Family, ...], exported: Exported) -> Fit | None:
@@ -47,11 +47,11 @@ def _first(families: tuple[Family, ...], exported: Exported) -> Fit | None:
 
 _leaf: Family = partial(_first, LEAVES)
 _PLAIN = tuple(family for family in LEAVES if family is not diagonals)
-"""What is known of a part of a constant: a part of a table of differences is none."""
+"""The families that read a part of a constant whole: a part of a table of differences is no table."""
 
 
 def _read_once(families: tuple[Family, ...]) -> Family:
-    """The first of families that knows a constant, which is asked once in the same dims, however it came to them."""
+    """The first of families that knows a constant, as a family; a constant is read once in the same dims."""
     seen: dict[tuple[Size, ...], Fit | None] = {}
 
     def fit(exported: Exported) -> Fit | None:
@@ -100,7 +100,7 @@ def _beside_crooked(exported: Exported, axis: int, *, whole: bool = False) -> bo
 
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)
-"""The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""
+"""One value in the middle, and another at the edges of one axis or two: the masks of shifted windows."""
 
 FAMILIES: tuple[Family, ...] = (
     numbers,

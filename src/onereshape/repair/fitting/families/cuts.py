@@ -166,7 +166,7 @@ def _taken(table: Array, shape: tuple[int, ...], growing: tuple[int, ...], sides
 
 
 def _start(size: Size, most: int, side: str) -> Size:
-    """Where a part of so many entries starts."""
+    """Where a part of some size starts in a table of `most` entries: end of 399 -> `399 - S`."""
     if side == "start":
         return 0
     rest = most - size

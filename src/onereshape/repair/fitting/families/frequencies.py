@@ -35,17 +35,17 @@ _EPS = float(np.finfo(np.float32).eps)
 
 
 class Turning(NamedTuple):
-    """What the columns of a table are, one after another."""
+    """The waves that the columns of a table are: each array has an entry for each column."""
 
     cosine: Array
-    """Whether it is a cosine, else a sine."""
+    """Whether the column is a cosine, else a sine."""
     amplitude: Array
-    """With its sign; of a column that does not turn, its value."""
+    """The amplitude with its sign; of a column that does not turn, its value."""
     frequency: Array
     rough: Array
     """How far the frequency may be off."""
     slow: Array
-    """Whether it does not turn at all, but may be a cosine that turns too slowly to be seen."""
+    """Whether the column does not turn at all, but may be a cosine that turns too slowly to be seen."""
 
 
 def turning(places: Array, columns: Array, eps: float) -> Turning | None:

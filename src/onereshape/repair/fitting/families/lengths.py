@@ -13,7 +13,7 @@ from onereshape.repair.fitting.exported import Binding, Exported, Items, Numbers
 from onereshape.rule.sizes import Formula, Size, ceiling, cut, over
 
 FoundSizes = dict[Numbers, tuple[Size, ...]]
-"""Sizes by what they are in the exports."""
+"""Values in the exports -> the sizes that have them: `(12, 23) -> (S,)`."""
 
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
@@ -110,7 +110,7 @@ def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[FoundSize
 
 
 def terms_of(size: Size) -> list[Size]:
-    """The terms of a formula, without the number before them too."""
+    """The terms of a formula, then each without its number: `2*H + W -> 2*H, W, H, W`."""
     if not isinstance(size, Formula):
         return []
     grown = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
@@ -119,7 +119,7 @@ def terms_of(size: Size) -> list[Size]:
 
 
 def _nearby(size: Size) -> Iterator[Size]:
-    """The terms of a formula, and one more or one less."""
+    """The terms of a formula, and one less or more than each: `S + 8 -> S, S - 1, S + 1`."""
     terms = terms_of(size)
     yield from terms
     yield from (term + more for term in terms for more in (-1, 1))
@@ -135,13 +135,13 @@ def _shares(size: Size) -> Iterator[Size]:
 
 
 def _halves(size: Size, bindings: Sequence[Binding]) -> Iterator[Size]:
-    """Both halves, where an odd size and an even one tell them apart."""
+    """Half of a size rounded down, and up, where the exports have an odd size and an even one to tell them apart."""
     if len({each % 2 for each in sizes_at(size, bindings) or ()}) == 2:
         yield from (cut(size, 2), ceiling(size, 2))
 
 
 def numbers_of(breaks: Sequence[Array], *, back: bool = False) -> list[int]:
-    """How many entries from the start, or from the end, all exports change their course."""
+    """The counts of entries from the start, or from the end, after which all exports change their course."""
     if max(int(np.count_nonzero(places)) for places in breaks) > _FEW:
         return [1] if all(places[-1 if back else 1] for places in breaks) else []
     counted = [{len(places) - each if back else each for each in np.flatnonzero(places).tolist()} for places in breaks]
@@ -159,7 +159,7 @@ def _same(one: Size, other: Size, items: Items) -> bool:
 def has_rivals(total: Size, place: Size, items: Items) -> bool:
     """Whether a place along an axis, or the one beside it, may be another size just as well.
 
-    That is a number, or a half, a third or a quarter of the axis from either end.
+    Such a size is a number, or a half, a third or a quarter of the axis from either end.
     """
     bindings = [dict(each) for each in items]
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)

@@ -74,7 +74,7 @@ def is_bent(exported: Exported) -> bool:
 
 
 def is_bent_along(exported: Exported, axis: int) -> bool:
-    """The same of a few entries along one axis, where all others start."""
+    """Whether a few entries along an axis, at the start of all other axes, already lie in no line."""
     for number, array in enumerate(exported.arrays):
         for bend in _bends(array, (axis,), 0) if array.size else ():
             if bend and exported.off(number, bend, 3):

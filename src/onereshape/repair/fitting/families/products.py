@@ -112,7 +112,7 @@ def _all_splits(exported: Exported, axis: int) -> tuple[Split, ...]:
 
 @lru_cache(maxsize=256)
 def _splits(size: Formula, known: tuple[Size, ...], items: Items) -> tuple[Split, ...]:
-    """The same of one size, which many a part of a constant has."""
+    """The pairs of sizes whose product is a formula, `H*W -> (H, W), (W, H)`, with their values in each export."""
     bindings = [dict(each) for each in items]
     kept: dict[tuple[Size, Size], tuple[tuple[int, int], ...]] = {}
     for pair in (*_own(size), *_known(size, known, items), *_broken(size), *_sums(size)):

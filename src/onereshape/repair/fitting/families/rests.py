@@ -50,7 +50,7 @@ def _with(reading: LinearReading, place: int, term: PositionTerm) -> LinearReadi
 
 
 def _least(term: PositionTerm) -> float:
-    """The least slope of a term, but for those that are none."""
+    """The least slope of a term that is not 0."""
     sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
     return float(np.min(sizes, where=sizes > 0, initial=np.inf))
 
@@ -82,7 +82,7 @@ def _started(exported: Exported, reading: LinearReading, place: int, term: Posit
 
 
 def _starts(exported: Exported, base: Array, term: PositionTerm) -> Array | None:
-    """How many entries from the first a term with its base is 0, in each export; None where that differs by column."""
+    """Where a term with its base is 0, in entries before the first, in each export; None where columns differ."""
     own = np.broadcast_to(term.slope != 0, base.shape)
     slope = np.broadcast_to(term.slope, base.shape)[own].astype(np.float64) * term.position.step
     found = []

@@ -25,7 +25,7 @@ Quotient = tuple[Size, int]
 
 
 def strides(exported: Exported, reading: LinearReading) -> tuple[Quotient, ...]:
-    """What must stay a number, so that it does not matter whether steps are that or a size by the length of an axis."""
+    """The quotients that must stay numbers, so that a step may be the number or the quotient alike."""
     return tuple(
         found
         for term in reading.terms
@@ -35,7 +35,7 @@ def strides(exported: Exported, reading: LinearReading) -> tuple[Quotient, ...]:
 
 
 def quotients(length: Size, slopes: Array, bindings: Sequence[Binding]) -> Iterator[Quotient]:
-    """What the steps of a count may be, along an axis whose length is a part of a free size."""
+    """The quotients of a free size by the length of an axis that are the step of its count in all exports."""
     steps = np.abs(slopes[slopes != 0])
     step = int(steps.min()) if steps.size else 0
     lengths = sizes_at(length, bindings)

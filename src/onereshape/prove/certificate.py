@@ -1,4 +1,4 @@
-"""Certificate: what was compared, what only ran, what came out, and what follows from it."""
+"""Certificate: the sizes that were compared, or only ran, the differences found, and the status that follows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Status = Literal[
 
 @dataclass(frozen=True, slots=True)
 class OutputAnswer:
-    """One output over all runs."""
+    """The comparison of an output, over all runs."""
 
     name: str
     """What the model calls it."""
@@ -29,7 +29,7 @@ class OutputAnswer:
     scale: float
     """The largest magnitude in the original's answers."""
     blind: bool
-    """Whether it is the same for all samples, so that it shows nothing."""
+    """Whether all samples had the same answer, so that a comparison shows nothing."""
     elements: int = 0
     """How many elements were compared: finite ones, over all runs; with none it shows nothing either."""
     widened: float = 1.0
@@ -52,7 +52,7 @@ class RefusedSize:
     sizes: Mapping[str, int]
     """The size of each dim by its name."""
     why: str
-    """What the engine says."""
+    """The engine's message."""
 
     def __repr__(self) -> str:
         return brief("RefusedSize", f"{said(self.sizes) or 'the sizes of the original'}: {self.why}")
@@ -105,9 +105,9 @@ class Certificate:
     engine: str
     """Which engine ran both models, and its version."""
     relative: float
-    """What a float may differ, relative to itself,"""
+    """The tolerance of a float, relative to itself."""
     absolute: float
-    """and relative to the scale around it (at most this much)."""
+    """The tolerance of a float, relative to the scale around it (at most this much)."""
     proof: Proof | None = None
     """What the term run showed; None where it was not run, as onnxruntime had shown enough."""
     basis: Certificate | None = None
@@ -120,7 +120,7 @@ class Certificate:
 
     @property
     def for_all(self) -> bool:
-        """Whether it is proven for every batch, and not at some only."""
+        """Whether the repair is proven for every batch, and not at a few sizes only."""
         return self.status == "proven" and self.proof is not None and self.proof.always
 
     @property
@@ -147,7 +147,7 @@ class Certificate:
         return f"{self.status}{'' if self.holds else ', compared'}{self._sizes()}"
 
     def _sizes(self) -> str:
-        """Where it was compared, and where it only ran."""
+        """The sizes in words, compared and only run: ` at N = 1, 2, only ran at N = 3`."""
         only = [sizes for sizes in self.ran if sizes not in self.compared]
         compared = f" at {said_all(self.compared)}" if self.compared else " nowhere"
         return compared + (f", only ran at {said_all(only)}" if only else "")

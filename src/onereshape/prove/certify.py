@@ -91,7 +91,7 @@ def certify(  # noqa: PLR0913 - the options of the command
 
 @dataclass(frozen=True, slots=True)
 class ModelPair:
-    """The models."""
+    """Two models under question, and exports at other sizes: witnesses, and those that the repair was fitted on."""
 
     original: Model
     repaired: Model
@@ -101,15 +101,15 @@ class ModelPair:
 
 @dataclass(frozen=True, slots=True)
 class CertifyQuestion:
-    """What is to be shown of them."""
+    """The question of a certificate: which dims were freed, under which conditions."""
 
     batch: Batch = None
     free: Free = None
     conditions: tuple[str, ...] = ()
     outputs: Mapping[str, Carried | None] | None = None
-    """Where each output is said to carry the batch; None: that is found out."""
+    """The place at which each output carries the batch, as the repair said; None: to be found out."""
     comparison: Comparison | None = None
-    """What is known of freed dims, where the repair was decided again."""
+    """The comparison of freed dims, where a repair that was decided again tells it."""
 
 
 def certified(  # noqa: PLR0913 - see certify
@@ -177,7 +177,7 @@ def _batch(original: Model, repaired: Model, batch: Batch) -> Batch:
 
 
 def _comparison(original: Model, repaired: ir.Model, asked: AskedAxes, question: CertifyQuestion) -> Comparison:
-    """What kind of repair it is, and what must be known of it."""
+    """The comparison that suits the freed dims: a batch, with its size and its places in outputs, other dims, none."""
     from onereshape.prove.pairing import carried  # noqa: PLC0415 - onnx takes long
 
     if not asked:

@@ -1,4 +1,4 @@
-"""combined(): what follows from what onnxruntime said and what the terms say, and how it is said.
+"""The status that follows from the engine's runs and from the terms together, and the reason in words.
 
 An engine that disagrees is right.  Terms that differ are another expression, which no answer of an engine makes good
 and which need not be another answer: not proven.  What is proven still has to run: an engine's refusals and roundings
@@ -58,7 +58,7 @@ def reason_of(status: Status, engine: Certificate, here: Proof | None, there: Pr
 
 
 def _beside(here: Proof, there: Proof | None) -> str:
-    """What the terms say where they do not decide."""
+    """The part of a reason that says where the terms prove less than was asked: `proven at N = 1, 2 only`."""
     if not here.holds:
         return f"not proven: {here.reason}"
     where = said_all(here.sizes)
@@ -81,7 +81,7 @@ def claim(engine: Certificate, proof: Proof) -> str:
 
 
 def merged(proofs: list[Proof]) -> Proof:
-    """Several proofs as one, which holds if each does; at least one is given."""
+    """Several proofs as one, which holds if all of them do; at least one must be given."""
     order: dict[Verdict, int] = {"differs": 0, "not proven": 1, "proven": 2}
     worst = min(proofs, key=lambda each: order[each.verdict])
     sizes = {tuple(each.items()): each for proof in proofs for each in proof.sizes}

@@ -132,7 +132,7 @@ def carried(  # noqa: PLR0913 - all that may tell it
 def _unless_lost(
     model: ir.Model, asked: Freed, size: int, places: dict[str, CarriedAnyhow], base_dir: str
 ) -> dict[str, CarriedAnyhow]:
-    """The same; an output that is declared as one number may be one for each sample, and lose its axis only at one."""
+    """The places of outputs; a declared scalar may be a number per sample, whose axis is lost at N = 1: a run tells."""
     numbers = {value.name or "" for value in model.graph.outputs if value.shape is not None and not len(value.shape)}
     single = [name for name, place in places.items() if place is None and name in numbers]
     return places | (lost_axes(model, asked, size, base_dir) if single else {})
@@ -149,7 +149,7 @@ def _is_called(dim: int | ir.SymbolicDim, name: str) -> bool:
 
 
 def _are_apart(places: Sequence[CarriedAnyhow]) -> bool:
-    """Whether they are at several axes."""
+    """Whether the places that an output may have are at different axes."""
     axes = {place.axis if place else None for place in places}
     return len(axes) > 1 and None not in axes
 
@@ -192,7 +192,7 @@ def batch_proof(  # noqa: PLR0913 - what a proof depends on
     *,
     for_all: bool = False,
 ) -> Proof:
-    """What the terms say of a batch, wherever outputs carry it; `sizes` are those of other named dims.
+    """The proof of a batch on terms, wherever outputs carry N; `sizes` are those of other named dims.
 
     `for_all`: only a proof for every batch is of use.
     """
@@ -217,14 +217,14 @@ def batch_proof(  # noqa: PLR0913 - what a proof depends on
 
 
 def places_of(proof: Proof) -> dict[str, CarriedAnyhow]:
-    """Where the terms find it; nothing where they do not tell."""
+    """The place at which each output carries the batch, as a proof found it; nothing if it does not hold."""
     if not proof.holds:
         return {}
     return {each.name: None if each.axis is None else Carried(each.axis, each.outer, None) for each in proof.outputs}
 
 
 def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, CarriedAnyhow]:
-    """The same, of the first sizes of other dims at which they tell it."""
+    """The place at which each output carries the batch, by terms at the first sizes of other dims that prove it."""
     original, repaired = apart(original), apart(repaired)
     proofs = (batch_proof(original, repaired, asked, size, sizes) for sizes in some_sizes(original))
     return next(filter(None, map(places_of, proofs)), {})

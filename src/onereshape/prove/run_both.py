@@ -136,7 +136,7 @@ def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate
 
 
 def _place(carried: Carried) -> BatchAxis:
-    """The same of one that does."""
+    """The batch axis of the terms for an output that carries N: `Carried(1, 2) -> (1, 2)`, a new axis -> NEW_AXIS."""
     if carried.new is None:
         return carried.axis, carried.outer
     return LOST_AXIS if carried.lost else NEW_AXIS

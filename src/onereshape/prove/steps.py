@@ -18,11 +18,11 @@ _ORDER: Final[tuple[Status, ...]] = (
     "certified",
     "proven",
 )
-"""The weakest first."""
+"""The statuses of a certificate, the weakest first."""
 
 
 def joined(first: Certificate | None, second: Certificate | None) -> Certificate | None:
-    """That of the second step, which stands on the first: no more is known of the whole than of either.
+    """The certificate of both steps, with the weaker of their statuses: the second, with the first as its `basis`.
 
     A step that changed nothing has none.
     """

@@ -26,22 +26,20 @@ BatchAxis = tuple[int, int]
 NEW_AXIS: Final = (0, 0)
 """The place of samples along a new first axis, which the original, of one sample, has not."""
 LOST_AXIS: Final = (0, -1)
-"""The same, where the other model has it not at one sample either: it removes whatever has size 1."""
+"""A new first axis that the repaired model has not at one sample either: it removes every axis of size 1."""
 
 PARTED: Final = "the samples are not kept apart"
 """How the reason ends where a batch is not made of its samples alone."""
 _SIZES: Final = (2, 3, 7)
-"""Numbers of samples where not all are covered, or the next ones that no dim has."""
-
-
+"""The N that are tried where nothing is shown for every N; the next number where a dim has that size."""
 _SORTED: Final = (2, 3)
-"""The same where samples are sorted, and every order is gone through."""
+"""The N that are tried where samples are sorted, and every order is gone through."""
 _FEW: Final = 4
-"""Samples that are all looked at."""
+"""Up to this N a batch is held against all of its samples, above it against three of them."""
 
 
 class Differs(Exception):  # noqa: N818 - an end
-    """The terms are not the same."""
+    """Two models make different terms; `why` names the output and the sizes."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -58,7 +56,7 @@ class Trial:
     axes: Mapping[str, int]
     symbol: str
     sizes: Mapping[str, int]
-    """Of dims that have a name and are not the batch."""
+    """The sizes of dims that have a name and are not the batch."""
     given: Mapping[str, Array]
     places: Mapping[str, BatchAxis | None] | None
     compared: list[dict[str, int]] = field(default_factory=list)
@@ -77,7 +75,7 @@ class Trial:
 
 
 def check_interface(original: ir.Model, other: ir.Model) -> None:
-    """Both models take and give the same."""
+    """Differs, unless the inputs and the outputs of both models have the same names and element types."""
     for role, mine, theirs in (
         ("inputs", inputs_of(original), inputs_of(other)),
         ("outputs", original.graph.outputs, other.graph.outputs),
@@ -95,17 +93,17 @@ class Ones:
     outputs: dict[int, dict[str, Words]] = field(default_factory=dict)
     traces: dict[int, Sequence[Print]] = field(default_factory=dict)
     first: tuple[dict[str, Value], list[Duty]] | None = None
-    """What it gives for the first label, and what it demands there."""
+    """The outputs for label 0, and the demands on data."""
     wanted: dict[int, dict[str, Words]] = field(default_factory=dict)
-    """What the original gives for each label that was asked,"""
+    """The original's outputs for each label that was asked."""
     duties: list[Duty] = field(default_factory=list)
-    """what it demands of them,"""
+    """The original's demands on data, in all of its runs."""
     dims: set[int] = field(default_factory=set)
-    """and all dims that it has."""
+    """Every size of a dim in the original's run at its own batch size."""
 
 
 def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
-    """Both models at the original's size."""
+    """Runs both models at the original's batch size; Differs where an output has other dims or terms."""
     labels = range(size)
     wanted, _ = trial.original.run(trial.feeds(trial.original, labels), _noting(ones.dims))
     if size == 1:
@@ -136,7 +134,7 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
 
 
 def _noting(dims: set[int]) -> Observer:
-    """Notes the dims of all that a run makes."""
+    """An observer that adds the sizes of all dims of a run to a set."""
 
     def observe(_node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
         dims.update(dim for each in tensors_of(tuple(results)) for dim in each.shape)
@@ -146,7 +144,7 @@ def _noting(dims: set[int]) -> Observer:
 
 
 def _note_wanted(trial: Trial, ones: Ones, label: int, outputs: Mapping[str, Value]) -> None:
-    """Keeps what the original gave for one sample."""
+    """Keeps the words of the original's outputs for one sample, and its demands on data."""
     ones.wanted[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
     ones.duties += trial.original.duties
 
@@ -167,14 +165,14 @@ def check_names(wanted: Iterable[str], got: Iterable[str]) -> None:
 
 
 def tensor(value: Value, name: str) -> Tensor:
-    """An output, which is a tensor."""
+    """An output as a tensor; NotProven for a sequence, and for nothing at all."""
     if not isinstance(value, Tensor):
         raise NotProven(f"output {name!r} is no tensor")
     return value
 
 
 def _with_axis(trial: Trial, name: str, words: Words, new: Sequence[BatchAxis] = (NEW_AXIS, LOST_AXIS)) -> Words:
-    """What the original gives for one sample, with the axis that the repaired model has and it has not."""
+    """The words of the original's output for one sample; a first axis of 1 is added where a repaired model has one."""
     return words[None] if trial.places is not None and trial.places.get(name) in new else words
 
 
@@ -183,7 +181,7 @@ def _hashed(trial: Trial, outputs: Mapping[str, Value]) -> dict[str, Words]:
 
 
 def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Duty]]:
-    """Runs the repaired model on the first sample: what it gives, and what it demands."""
+    """Runs the repaired model on sample 0, if it was not run yet: its outputs, and its demands on data."""
     if ones.first is None:
         trace = Trace(trial.hashing)
         found, _ = trial.repaired.run(trial.feeds(trial.repaired, [0]), trace.observe)
@@ -193,7 +191,7 @@ def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Duty]]:
 
 
 def _beside_ones(trial: Trial, ones: Ones, samples: int) -> Outcome:
-    """Runs the repaired model on a batch: what it gives, and its doubts; Parted where its samples alone differ.
+    """Runs the repaired model on a batch: its outputs and its doubts; Parted at a node not made of its samples' own.
 
     Samples that were not run alone yet are run beside it, so that nothing is done behind the node where they part.
     """
@@ -235,7 +233,7 @@ def not_for_all(trial: Trial, ones: Ones) -> str:
 
 
 def _looked_at(samples: int) -> list[int]:
-    """The samples that a batch is held against: of many the first two and the last.
+    """The samples that a batch is held against, of many the first two and the last: `3 -> 0, 1, 2`, `7 -> 0, 1, 6`.
 
     What tells one of the others reads its number or a threshold, which are doubted.
     """
@@ -249,7 +247,7 @@ def _declared(trial: Trial) -> set[int]:
 
 
 def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mapping[int, Words]) -> bool:
-    """Whether an output at N samples is made of what it is for each of them, where it is said to be."""
+    """Whether an output at N samples is made of its words for each sample, along the axis that `places` names."""
     one = wanted[0]
     if len({each.shape for each in wanted.values()}) > 1 or one.ndim != words.ndim:
         return False
@@ -284,7 +282,7 @@ def _is_made(words: Words, samples: int, wanted: Mapping[int, Words], place: Bat
 
 
 def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
-    """The repaired model at several N, beside the original on each sample."""
+    """Runs the repaired model at several N; Differs where an output is not made of the original's for each sample."""
     taken = ones.dims | _declared(trial)
     sizes: list[int] = [1] if size > 1 or not trial.compared else []
     for each in _SIZES:
@@ -306,7 +304,7 @@ def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
 
 
 def _check_made(trial: Trial, ones: Ones, got: Mapping[str, Value], samples: int) -> str | None:
-    """An output that is not made of what each sample gives alone; None where all are."""
+    """The name of an output that is not made of the original's for each sample; None where all outputs are."""
     for name, value in got.items():
         words = tensor(value, name).hashed(trial.hashing)
         rows = {label: ones.wanted[label][name] for label in range(samples)}
@@ -356,14 +354,14 @@ def _blame(trial: Trial, ones: Ones, name: str, samples: int) -> str:
 
 
 def _wanted(trial: Trial, ones: Ones, label: int) -> None:
-    """Runs the original on one sample."""
+    """Runs the original on one sample, if it was not run yet."""
     if label not in ones.wanted:
         outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
         _note_wanted(trial, ones, label, outputs)
 
 
 def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
-    """What the original of several samples gives for each of them among others of its batch, whichever they are."""
+    """Runs the original, of batch `size`, on several batches; Differs if a sample's part depends on its neighbours."""
     pieces = [[*range(start, start + size)] for start in range(0, most, size)]
     pieces.append(
         [(each * 2 + 1) % (size + most) if place % 2 else each for place, each in enumerate(reversed(range(size)))]

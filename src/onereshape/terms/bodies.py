@@ -1,4 +1,4 @@
-"""The bodies that ONNX itself gives for operators: what has no record is run by its body, where it has one."""
+"""The bodies that ONNX itself gives for operators: an operator without a record is run by its body, if it has any."""
 
 from __future__ import annotations
 

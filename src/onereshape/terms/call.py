@@ -17,7 +17,7 @@ from onereshape.terms.tensor import Tensor, settled, terms
 Value = Tensor | tuple[Any, ...] | None
 """A tensor, a sequence of values, or an input that is left out."""
 Duty = tuple[str, Words]
-"""A node, and a word for each demand that it makes on data."""
+"""The name of a node, and a word for each of its demands on data."""
 Body = Callable[[Sequence[Value]], list[Value]]
 """A graph inside a node: from the values of its inputs to those of its outputs."""
 
@@ -34,30 +34,30 @@ class Call:
     name: str
     """The node's own name, or that of its first output."""
     version: int
-    """Since which opset the operator is what it is here; 1 for operators of other domains."""
+    """The opset since which the operator has this meaning; 1 for operators of other domains."""
     opset: int
     inputs: tuple[Value, ...]
     outputs: int
-    """How many it has; those behind the last that is used are not counted."""
+    """How many outputs the node has; those behind the last that is used are not counted."""
     attributes: Mapping[str, Any]
     hashing: Hashing
     body: Callable[[str], Body]
-    """The graph of an attribute."""
+    """The graph of the attribute with this name, to be run on values."""
     doubts: list[str]
-    """Why it may not be the same for every N: what reads numbers that depend on it."""
+    """Why the terms of one N may not show anything for every N: operators that read numbers which depend on N."""
     most: int
     """Elements that a tensor may have."""
     samples: int = 0
-    """N, where numbers say how they depend on it."""
+    """N in a run whose numbers say how they depend on N; else 0."""
     duties: list[Duty] = field(default_factory=list)
-    """What data must satisfy, or an engine refuses them."""
+    """The demands on data that nodes make: an engine refuses data that do not satisfy them."""
     written: int = 1
     """How many outputs the node has, whoever reads them."""
     orders: Orders | None = None
     """The orders that sorts of samples are taken to find, where they are gone through."""
 
     def refuse(self, why: str) -> NoReturn:
-        """Stops the run: this is not known."""
+        """Stops the run with NotProven: `why`, after the node's operator and name."""
         raise NotProven(f"{self.op} {self.name}: {why}")
 
     def doubt(self, why: str) -> None:
@@ -65,30 +65,30 @@ class Call:
         self.doubts.append(f"{self.op} {self.name}: {why}")
 
     def demand(self, key: int, words: Words) -> None:
-        """Notes what data must satisfy for the operator to answer at all: an index that there is such a place."""
+        """Notes a demand on data, without which an engine refuses them: an index must be within its axis, say."""
         found = np.unique(self.hashing.mix(key, words))
         self.duties.append((f"{self.op} {self.name}", found))
 
     def has(self, place: int) -> bool:
-        """Whether an optional input is there."""
+        """Whether the optional input at this place is given."""
         return place < len(self.inputs) and self.inputs[place] is not None
 
     def tensor(self, place: int) -> Tensor:
-        """An input that is a tensor."""
+        """The input at a place, if it is a tensor; refused else."""
         found = self.inputs[place] if place < len(self.inputs) else None
         if not isinstance(found, Tensor):
             self.refuse(f"input {place} is not a tensor" if found is not None else f"input {place} is missing")
         return found
 
     def shaped(self, place: int, *shape: int) -> Tensor:
-        """An input that must have these dims."""
+        """The input at a place, refused unless its dims are `shape`."""
         found = self.tensor(place)
         if found.shape != shape:
             self.refuse(f"input {place} has dims {list(found.shape)}, and should have {list(shape)}")
         return found
 
     def square(self, place: int) -> Tensor:
-        """An input that must be square matrices."""
+        """The input at a place, refused unless its last two dims are equal: `[5, 3, 3]` passes."""
         found = self.tensor(place)
         if found.rank < 2 or found.shape[-1] != found.shape[-2]:
             self.refuse(f"the dims {list(found.shape)} are not those of square matrices")
@@ -99,7 +99,7 @@ class Call:
         return [self.tensor(place) for place in range(len(self.inputs))]
 
     def numbers(self, place: int) -> Array:
-        """An input that must be numbers."""
+        """The numbers of the input at a place; NeedsNumbers where they depend on data."""
         found = settled(self.tensor(place))
         if found.values is None:
             raise NeedsNumbers(f"{self.op} {self.name}: needs the numbers of its input {place}, which depend on data")
@@ -117,7 +117,7 @@ class Call:
         return [int(each) for each in found.ravel()]
 
     def scalar(self, place: int) -> Any:
-        """An input that is one known number."""
+        """The number in the input at a place, which has one element and does not depend on data."""
         found = self.numbers(place)
         if found.size != 1:
             self.refuse(f"input {place} has {found.size} elements, not one")
@@ -131,25 +131,25 @@ class Call:
         return self.attributes.get(name, default)
 
     def settings(self, *but: str) -> tuple[Any, ...]:
-        """All attributes, except for axes and such."""
+        """All attributes by name, sorted, without those named in `but`: axes, mostly, which no key may hold."""
         found = ((name, value) for name, value in sorted(self.attributes.items()) if name not in but)
         return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in found)
 
     def axis(self, axis: int, rank: int) -> int:
-        """An axis counted from the front."""
+        """An axis counted from the front: `-1` of rank 4 is 3."""
         if not -rank <= axis < rank:
             self.refuse(f"axis {axis} is not one of {rank}")
         return axis % rank
 
     def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
-        """Axes counted from the front, each named once."""
+        """Axes counted from the front: `[-1, 0]` of rank 4 is (3, 0); refused where an axis is named twice."""
         found = tuple(self.axis(axis, rank) for axis in axes)
         if len(set(found)) != len(found):
             self.refuse(f"axes {list(axes)} name one twice")
         return found
 
     def check_size(self, dims: Sequence[int]) -> None:
-        """Refuses what is too large to be run."""
+        """Refuses dims of a tensor that is too large for a term run."""
         if len(dims) > _RANK:
             self.refuse(f"{len(dims)} dims are more than a term run holds")
         count = 1
@@ -161,22 +161,22 @@ class Call:
             self.refuse(f"{count} elements are more than a term run holds")
 
     def check_broadcast(self, operands: Sequence[Tensor | Words]) -> None:
-        """Refuses what does not broadcast, or becomes too large by it."""
+        """Refuses operands whose dims do not broadcast, or make a tensor too large for a term run."""
         try:
             self.check_size(np.broadcast_shapes(*(operand.shape for operand in operands)))
         except ValueError:
             self.refuse(f"the dims {[list(operand.shape) for operand in operands]} do not go together")
 
     def key(self, *parts: Any, op: str | None = None) -> int:
-        """The word of the operator and of all that its answer depends on beside its operands: never an axis."""
+        """The word of the operator (or `op`) and of `parts`: all that its answer depends on but operands and axes."""
         return self.hashing.key(op or self.op, *parts)
 
     def words(self, place: int) -> Words:
-        """The words of an input."""
+        """The words of the input at a place."""
         return self.tensor(place).hashed(self.hashing)
 
     def mixed(self, dtype: ir.DataType, key: int, *operands: Words) -> Tensor:
-        """Terms of the operands in their order."""
+        """A tensor of terms: the words of a key and of operands in their order, which are broadcast."""
         self.check_broadcast(operands)
         return terms(self.hashing.mix(key, *operands), dtype)
 
@@ -190,9 +190,9 @@ class Record:
 
     rule: Rule
     uniform: bool = False
-    """Whether it does the same to each place of a dim, however many there are, or folds all of them: it has no
-    threshold, clips nothing and reads no place, or its rule doubts where it does.  Only then what holds for one N may
-    hold for all."""
+    """Whether the operator does the same to each place of a dim, however many there are, or folds all of them: it has
+    no threshold, clips nothing and reads no place, or its rule doubts where it does.  Only then what holds for one N
+    may hold for all."""
     carries: bool = False
     """Whether its rule says what becomes of numbers that depend on N (`slope` and `place`), or doubts."""
 

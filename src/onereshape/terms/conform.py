@@ -14,7 +14,7 @@ from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
 _STILL_RUN = {"GroupNormalization"}
-"""Deprecated in some opsets, and engines run it there as that opset says."""
+"""Operators that are deprecated in some opsets, and that engines run as those opsets say."""
 
 
 LEARNED: Final = "ai.onnx.ml"
@@ -69,7 +69,7 @@ def _sides(found: Any) -> tuple[Any, ...]:
 
 
 def check_node(node: ir.Node, found: Any, inputs: Sequence[Value]) -> dict[str, str]:
-    """Refuses a node that its schema does not allow; the type that stands for each letter."""
+    """Refuses a node that its schema does not allow; the types of its operands by letter: `{"T": "tensor(float)"}`."""
     here = f"{node.op_type} {node.name or node.outputs[0].name}"
     given = len(inputs)
     if not found.min_input <= given <= found.max_input:
@@ -101,7 +101,7 @@ def check_results(node: ir.Node, found: Any, results: Sequence[Value], letters: 
 
 
 def _side(found: Any, which: int, place: int) -> tuple[str, frozenset[str], bool]:
-    """The letter, the types that it allows, and whether it stands for one type: of the last one, if there are many."""
+    """The type letter of an operand (`which` 0) or a result (1), its types, and whether the letter means one type."""
     side = _sides(found)[which]
     letter, allowed, homogeneous = side[min(place, len(side) - 1)]
     return letter, allowed, homogeneous or place < len(side) - 1

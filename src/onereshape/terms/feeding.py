@@ -1,4 +1,4 @@
-"""What a model is fed: a word for each element of each input, by its name, its sample and its place in the sample."""
+"""The terms that a model is fed: a word for each element of an input, by name, sample and place in the sample."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _MOST: Final = 1 << 26
-"""Elements of one input."""
+"""The most elements of an input."""
 _RANK: Final = 32
 UNNAMED = "?"
 """The size of a dim that has no name."""
 
 
 def inputs_of(model: ir.Model) -> list[ir.Value]:
-    """The inputs that are fed: those that are no weights."""
+    """The inputs of a model's graph without its initializers, which older files list among them."""
     return [value for value in model.graph.inputs if value.name not in model.graph.initializers]
 
 

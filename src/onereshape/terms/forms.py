@@ -14,17 +14,17 @@ Part = Array | int
 
 
 def slope_of(tensor: Tensor) -> Part:
-    """The slopes, 0 where there are none."""
+    """The slopes of a tensor's integers, or 0."""
     return 0 if tensor.slope is None else tensor.slope
 
 
 def place_of(tensor: Tensor) -> Part:
-    """The places, 0 where there are none."""
+    """The factors of the sample's place in a tensor's integers, or 0."""
     return 0 if tensor.place is None else tensor.place
 
 
 def formed(values: Array, dtype: Any, slope: Part, place: Part) -> Tensor:
-    """Numbers with their slopes and places."""
+    """A tensor of numbers with slopes and places."""
     return leaning(Tensor(dtype, values=values), slope, place)
 
 
@@ -37,7 +37,7 @@ def leaning(tensor: Tensor, slope: Part, place: Part) -> Tensor:
 
 
 def plain(tensor: Tensor) -> Tensor:
-    """The numbers alone."""
+    """A tensor's numbers without slopes, places and growth."""
     return Tensor(tensor.dtype, values=tensor.values)
 
 

@@ -39,7 +39,7 @@ def available() -> bool:
 
 
 class Hashing:
-    """The functions of one seed."""
+    """The hash functions of one seed."""
 
     def __init__(self, seed: int, *, kernels: bool = True) -> None:
         self.seed = seed & _MASK
@@ -69,7 +69,7 @@ class Hashing:
 
     @_wrapping
     def multipliers(self, count: int) -> Words:
-        """Odd words, one for each place; the first of them are always the same."""
+        """An odd word for each of `count` places; more places begin with the words of fewer."""
         if len(self._multipliers) < count:
             places = np.arange(max(count, 2 * len(self._multipliers), 1024), dtype=np.uint64)
             self._multipliers = self._finished(places * self.unit + np.uint64(self.key("place"))) | np.uint64(1)
@@ -77,7 +77,7 @@ class Hashing:
 
     @_wrapping
     def taps(self, kind: str, slot: int, count: int) -> Words:
-        """Odd words that are none of those of places: content that was folded may be folded or mixed with them."""
+        """Odd words for a kind and a slot, none of them a multiplier, with which folded content is folded or mixed."""
         found = self._taps.get((kind, slot, count))
         if found is None:
             places = np.arange(count, dtype=np.uint64)
@@ -87,7 +87,7 @@ class Hashing:
 
     @_wrapping
     def mix(self, key: int, *operands: Words) -> Words:
-        """A function of its operands, in their order; they are broadcast."""
+        """The words of a function (its key) of operands in their order; dims broadcast: `[3], [2, 1] -> [2, 3]`."""
         odd = self.taps("operand", 0, len(operands))
         if self._kernels:
             return _terms.mix(key, odd, *operands)
@@ -98,7 +98,7 @@ class Hashing:
 
     @_wrapping
     def blend(self, key: int, *operands: Words) -> Words:
-        """A function of its operands in any order."""
+        """The words of a function (its key) of operands in any order: Add, Max."""
         if self._kernels:
             return _terms.blend(key, *operands)
         total: Any = np.uint64(key)
@@ -107,7 +107,7 @@ class Hashing:
         return self._finished(np.asarray(total))
 
     def fold(self, words: Words, axes: Sequence[int]) -> Words:
-        """The content along axes, in its order; the axes are gone."""
+        """The content along axes in its order, which are gone: words of `[2, 3, 4]` along (1,) -> words of `[2, 4]`."""
         places, count = _places(words, axes)
         return self._folded(words, places, self.multipliers(count))
 
@@ -185,7 +185,7 @@ class Hashing:
         return self._finished(np.asarray(values.astype(np.uint64) * np.uint64(unit) + np.uint64(key)))
 
     def _plain(self, array: Array, kind: str) -> tuple[Array, Literal["bits", "integers", "booleans"], int, int]:
-        """Numbers as a kernel takes them, what counts of them, their multiplier and key."""
+        """Numbers as a kernel takes them, how it reads them (`bits` of a float), and their multiplier and key."""
         unit = int(self.unit)
         if array.dtype.kind in "iu" or kind.startswith(("INT", "UINT")):
             plain = array.dtype.kind in "iu" and array.dtype.isnative

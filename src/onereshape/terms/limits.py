@@ -1,4 +1,4 @@
-"""Limits: what a term run may take, and what a model of its size needs at most."""
+"""Limits: the time and the elements that a term run may take, and that a model of its size needs at most."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onereshape.terms.refusal import NotProven
 
 _UNNAMED: Final = 64
-"""What a dim that is no number is taken for."""
+"""The size that a dim without a number is counted as."""
 _SOME: Final = 1 << 24
 """Elements that every model may have at one time."""
 _EACH: Final = 256
@@ -26,28 +26,28 @@ _SECONDS_OF_AN_ELEMENT: Final = 2e-6
 
 @dataclass(slots=True)
 class Limits:
-    """What a term run may take; beyond it nothing is known."""
+    """The time and the elements that a term run may take; NotProven beyond."""
 
     seconds: float = 120.0
-    """Of the processor, for all runs together: others may use the machine too."""
+    """Seconds of the processor for all runs together: others may use the machine too."""
     elements: int = 1 << 27
-    """That are there at one time; no share of what memory is free, or a proof would depend on the machine."""
+    """Elements at one time; no share of what memory is free, or a proof would depend on the machine."""
     deadline: float = inf
-    """When they end all the same, on the monotonic clock."""
+    """When all runs end at the latest, on the monotonic clock."""
     until: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.until = time.thread_time() + self.seconds
 
     def check(self, here: str, live: int) -> None:
-        """Refuses to go on."""
+        """Stops the run at a node, if more elements are live or more time is gone than allowed."""
         if live > self.elements:
             raise NotProven(f"{here}: {live} elements at one time are more than a term run may hold")
         if time.thread_time() > self.until or time.monotonic() > self.deadline:
             raise NotProven(f"{here}: the term run has taken {self.seconds:.0f} s")
 
     def fitting(self, *models: ir.Model) -> Limits:
-        """No more than models of their size need, so that a small file that asks for much ends soon."""
+        """These limits, or less where models of their size need less: a small file that asks for much ends soon."""
         nodes = sum(1 for model in models for graph in _graphs(model) for _ in graph.all_nodes())
         elements = sum(_elements(model) for model in models)
         seconds = _SOON + nodes * _SECONDS_OF_A_NODE + elements * _SECONDS_OF_AN_ELEMENT
@@ -62,7 +62,7 @@ def _graphs(model: ir.Model) -> Iterator[Any]:
 
 
 def _elements(model: ir.Model) -> int:
-    """Those of all weights and inputs."""
+    """The number of elements of all weights, constants and inputs."""
     weights = [value.const_value for value in model.graph.initializers.values()]
     given = [value.shape for value in model.graph.inputs if value.shape is not None]
     inputs = sum(prod(dim if isinstance(dim, int) else _UNNAMED for dim in shape) for shape in given)

@@ -23,7 +23,7 @@ from onereshape.terms.tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """A tensor in one word."""
+    """A tensor's dims, and its content in one word."""
 
     shape: tuple[int, ...]
     word: int
@@ -37,14 +37,14 @@ class Trace:
     prints: list[Print] = field(default_factory=list)
 
     def observe(self, _node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
-        """Notes what a node makes."""
+        """Notes the print of each tensor that a node makes."""
         for tensor in tensors_of(tuple(results)):
             self.prints.append(printed(self.hashing, tensor))
         return results
 
 
 def printed(hashing: Hashing, tensor: Tensor) -> Print:
-    """A tensor in one word."""
+    """A tensor's dims, and its content in one word."""
     words = tensor.linear(hashing).reshape(1, -1)
     return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
 
@@ -65,11 +65,11 @@ class Beside:
     hashing: Hashing
     samples: int
     traces: Mapping[int, Sequence[Print]]
-    """Of the samples that are looked at."""
+    """The prints of the samples that are looked at, by label."""
     _place: int = 0
 
     def observe(self, node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
-        """Puts what a node makes beside what it made for each sample, and notes how its dims grow; or Parted."""
+        """Puts a node's results beside those for each sample alone, and notes how their dims grow; or Parted."""
         found: list[Value] = []
         for value in results:
             if value is None or isinstance(value, Tensor):
@@ -122,19 +122,19 @@ class Beside:
 
 
 def samples_apart(array: Array, axis: int, outer: int, samples: int) -> Array:
-    """All that is before a sample, the samples, and the rest, of an array with outer * N * inner along an axis."""
+    """An array with outer * N * inner along an axis as [before * outer, N, inner * behind]: `[2, 6] -> [2, 3, 2]`."""
     dims = array.shape
     inner = dims[axis] // (outer * samples)
     return array.reshape(prod(dims[:axis]) * outer, samples, inner * prod(dims[axis + 1 :]))
 
 
 def samples_first(array: Array, axis: int, outer: int, samples: int) -> Array:
-    """One row for each sample."""
+    """A row of elements for each sample: `[2, 6, 5]` with 3 samples along axis 1, outer 1 -> `[3, 20]`."""
     return np.ascontiguousarray(samples_apart(array, axis, outer, samples).transpose(1, 0, 2)).reshape(samples, -1)
 
 
 def growth_of(shape: tuple[int, ...], others: Sequence[tuple[int, ...]], samples: int) -> tuple[int, ...] | None:
-    """By how much each dim grows: p * q where it is p * N * q, 0 where it stays; None if it is neither."""
+    """By how much each dim grows with N, 0 where it stays: `(6, 5)` beside `(2, 5)` at N = 3 -> `(2, 0)`; or None."""
     if len(set(others)) != 1 or len(others[0]) != len(shape):
         return None
     found = []

@@ -1,4 +1,4 @@
-"""What of a graph is needed: the nodes that an output rests on, and how long each value is."""
+"""Needs: the nodes of a graph that an output rests on, and the node after which each value is needed no more."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _taken(node: ir.Node) -> list[ir.Graph]:
 
 
 def last_uses(nodes: Sequence[ir.Node], outputs: Iterable[ir.Value]) -> dict[int, list[ir.Value]]:
-    """The values that nobody needs after a node."""
+    """The values that are read for the last time, by the place of the node that reads them."""
     last: dict[ir.Value, int] = {}
     for place, node in enumerate(nodes):
         for value in (*node.outputs, *_read(node)):

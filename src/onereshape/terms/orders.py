@@ -26,11 +26,11 @@ class Orders:
     """The orders that the sorts of one run are taken to find."""
 
     samples: int
-    """How many there are to be sorted; sorts of others stay terms."""
+    """How many samples there are; sorts of fewer or more elements stay terms."""
     taken: dict[int, int]
-    """Which one of all orders, by the word of what is sorted;"""
+    """The number of an order among all permutations, by the word of what is sorted."""
     met: dict[int, int] = field(default_factory=dict)
-    """the same for all sorts that were met, in turn."""
+    """The numbers of the orders of all sorts that were met, in turn."""
 
     def of(self, word: int, length: int) -> Order | None:
         """The order of a sort, None where it is no sort of samples."""
@@ -41,7 +41,7 @@ class Orders:
 
 
 def each_order(samples: int, run: Callable[[Orders], _T]) -> Iterator[_T]:
-    """What a run finds under every combination of orders; NotProven where there are too many."""
+    """The answers of a run under every combination of orders; NotProven where there are too many combinations."""
     taken: dict[int, int] = {}
     most = factorial(samples)
     for _ in range(_MOST):

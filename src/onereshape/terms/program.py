@@ -22,7 +22,7 @@ from onereshape.terms.tensor import Tensor, numbers
 
 Scope = dict[ir.Value, Value]
 Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
-"""Sees what each node makes, and may write its growth beside it."""
+"""Sees the results of each node, and returns them, perhaps with their growth."""
 Outcome = tuple[dict[str, Value], list[str]]
 """The outputs of a run, and why they may not be the same for every N."""
 Steps = Generator[None, None, Outcome]
@@ -34,7 +34,7 @@ _DEEPEST = 64
 
 @dataclass(frozen=True, slots=True)
 class _FixedNode:
-    """What is the same of a node whenever it is run."""
+    """A node's name, schema, record and attributes: found once, for all of its runs."""
 
     here: str
     name: str
@@ -82,7 +82,7 @@ def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
 
 
 def _value(attribute: ir.Attr) -> Any:
-    """The value; of a list that nobody read yet, what tells it from others."""
+    """An attribute's value; for a long list, which is read when it is asked for, its `entries`."""
     entries = getattr(attribute, "entries", None)
     return attribute.value if entries is None else entries
 
@@ -111,7 +111,7 @@ class Program:
         samples: int = 0,
         orders: Orders | None = None,
     ) -> Outcome:
-        """The outputs, and why they may not be the same for every N (which is `samples`)."""
+        """The outputs by name, and doubts whether they hold for every N; `samples` is the N of this run."""
         (found,) = side_by_side(self.steps(feeds, observe, samples, orders))
         return found
 
@@ -122,7 +122,7 @@ class Program:
         samples: int = 0,
         orders: Orders | None = None,
     ) -> Steps:
-        """The same, with a pause before each node."""
+        """A run that pauses before each node, and returns as `run` does."""
         run = _Run(self, observe, samples, orders)
         graph = self.model.graph
         scope: Scope = {}
@@ -150,7 +150,7 @@ def _named(outputs: Iterable[ir.Value], found: Iterable[Value]) -> dict[str, Val
 
 
 def side_by_side(*runs: Steps) -> list[Outcome]:
-    """What several runs give, which go a node at a time in turn: what stops one of them stops all."""
+    """The outcomes of several runs, which go a node at a time in turn: an exception in one ends all."""
     found: dict[int, Outcome] = {}
     with np.errstate(all="ignore"):
         while len(found) < len(runs):
@@ -178,7 +178,7 @@ class _Run:
     def graph(
         self, graph: ir.Graph | ir.Function, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr]
     ) -> list[Value]:
-        """The outputs of a graph inside a node; what it reads of the graphs around it is in the scope."""
+        """The outputs of a graph inside a node; the scope has the values of the graphs around it."""
         steps = self.steps(graph, scope, opsets, given, main=False)
         while True:
             try:
@@ -196,7 +196,7 @@ class _Run:
         *,
         main: bool,
     ) -> Generator[None, None, list[Value]]:
-        """The same of any graph, with a pause before each node."""
+        """The outputs of any graph, with a pause before each node."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotProven("functions and bodies are more than a term run goes into")
@@ -230,7 +230,7 @@ class _Run:
         return value in self.program.constants or value.is_initializer()
 
     def value(self, value: ir.Value | None, scope: Scope) -> Value:
-        """What a value is."""
+        """The tensors that a value of a graph has in this scope, or as a constant."""
         if value is None:
             return None
         if value in scope:
@@ -249,7 +249,7 @@ class _Run:
     def node(
         self, node: ir.Node, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr], *, constant: bool
     ) -> Sequence[Value]:
-        """What a node makes."""
+        """Runs a node by its record, its body or its function: its results, one for each output."""
         inputs = [self.value(value, scope) for value in node.inputs]
         while inputs and inputs[-1] is None:
             inputs.pop()
@@ -300,7 +300,7 @@ class _Run:
         return results
 
     def _doubt(self, call: Call, record: Record, results: Sequence[Value]) -> None:
-        """An operator that is not known to do the same for every N, or that reads numbers which depend on N."""
+        """Doubts an operator that is not known to do the same for every N, or reads numbers which depend on N."""
         fed = [each for value in call.inputs for each in tensors_of(value)]
         made = list(tensors_of(tuple(results)))
         shrinks = any(each.known and each.size and not each.grows for each in made)
@@ -340,7 +340,7 @@ class _Run:
         opsets: Mapping[str, int],
         given: Mapping[str, ir.Attr],
     ) -> list[Value]:
-        """A graph inside a node."""
+        """Runs the graph of an attribute on these inputs: its outputs."""
         if len(fed) != len(graph.inputs):
             raise NotProven(f"a body takes {len(graph.inputs)} inputs, and is given {len(fed)}")
         for value, given_value in zip(graph.inputs, fed, strict=True):
@@ -358,7 +358,7 @@ def _check_own(node: ir.Node) -> None:
 
 
 def _check_declared(value: ir.Value, given: Tensor) -> None:
-    """Refuses to feed a body what it says it does not take: engines reshape some of it."""
+    """Refuses a tensor whose rank or element type is not the body's declared input: engines may reshape it silently."""
     if value.shape is not None and len(value.shape) != given.rank:
         raise NotProven(f"a body takes {value.name!r} with {len(value.shape)} dims, and is given {given.rank}")
     if value.dtype is not None and value.dtype != given.dtype:
@@ -423,5 +423,5 @@ def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | Non
 
 
 def _own(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes that a rule may do with as it likes: no other call has these lists."""
+    """A copy of attributes, with lists of its own that a rule may change."""
     return {name: list(each) if isinstance(each, (tuple, list)) else each for name, each in attributes.items()}

@@ -1,4 +1,4 @@
-"""Proof: what a term run showed, and at which sizes."""
+"""Proof: the verdict of a term run, and the sizes that it is for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Verdict = Literal["proven", "differs", "not proven"]
 
 @dataclass(frozen=True, slots=True)
 class OutputTerms:
-    """One output."""
+    """An output: where it carries N, and how many of its elements were compared."""
 
     name: str
     """What the model calls it."""
@@ -22,7 +22,7 @@ class OutputTerms:
     outer: int
     """How many times the samples follow one another along it."""
     elements: int
-    """How many were put beside each other, over all sizes."""
+    """How many elements were put beside each other, over all sizes."""
 
     def __repr__(self) -> str:
         where = "no batch" if self.axis is None else f"batch at axis {self.axis}"
@@ -31,7 +31,7 @@ class OutputTerms:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found.
+    """A verdict on two models that were run on terms.
 
     proven: at the sizes compared each output element is the same expression of its own sample's inputs, whatever is
     fed.  differs: it is another expression, which need not mean that the numbers differ.  not proven: nothing was
@@ -45,15 +45,15 @@ class Proof:
     sizes: tuple[Mapping[str, int], ...]
     """The sizes at which the terms were put beside each other."""
     always: bool
-    """Whether it holds for every N >= 1."""
+    """Whether the verdict holds for every N >= 1."""
     not_always: str
-    """Why not, where it does not."""
+    """Why the verdict does not hold for every N; empty where it does."""
     held: tuple[str, ...]
     """Inputs that had numbers instead of terms, as they serve as sizes, and which."""
     outputs: tuple[OutputTerms, ...]
-    """What was put beside each other, output by output."""
+    """The outputs that were put beside each other."""
     seed: int
-    """What the hashes of the terms were made with."""
+    """The seed of the hashes that the terms are."""
 
     def __repr__(self) -> str:
         return brief("Proof", self.verdict + (f" {where}" if (where := self.where) else f": {self.reason}"))
@@ -81,7 +81,7 @@ class Proof:
 
 
 def said(sizes: Mapping[str, int]) -> str:
-    """Sizes as a sentence names them."""
+    """Sizes as a sentence names them: `{"N": 2, "H": 4} -> N = 2, H = 4`."""
     return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 

@@ -79,7 +79,7 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
 
 
 def _judged(run: Callable[[], None]) -> tuple[Verdict, str]:
-    """The verdict on what is run, and why; nothing stops it if it holds."""
+    """The verdict of a comparison, and its reason: `proven` where nothing stops `run`."""
     try:
         run()
     except NotProven as stop:
@@ -129,7 +129,7 @@ def prove_same(  # noqa: PLR0913 - what a proof depends on
 
 
 def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
-    """Both models at the same sizes."""
+    """Runs both models at these sizes; Differs where an output has other dims or terms."""
     here = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""
     feeds: list[Any] = [trial.feeds(program, []) for program in (trial.original, trial.repaired)]
     wanted, _ = trial.original.run(feeds[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NotProven(Exception):  # noqa: N818 - no error: something is not known
-    """A sentence that says which operator, type or size the term run has no answer for."""
+    """The term run has no answer; `why` is a sentence that names the operator, type or size."""
 
     def __init__(self, why: str) -> None:
         self.why = why

@@ -1,4 +1,4 @@
-"""Tensor: what a value is in a term run: numbers where they follow from shapes and constants, terms elsewhere."""
+"""Tensor: a value of a term run, as numbers where they follow from shapes and constants, as terms elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onereshape.terms.hashing import Array, Hashing, Words
 
 Move = Callable[[Array], Array]
-"""What an operator that only moves elements does to an array."""
+"""The array of moved elements from an array: a transpose, a slice."""
 
 _KEPT: Final = 1 << 20
 """Words of a constant that are kept for its next reader."""
@@ -48,7 +48,7 @@ class Tensor:
 
     @property
     def array(self) -> Array:
-        """Whichever is there."""
+        """The numbers, or the terms where there are no numbers."""
         if self.values is not None:
             return self.values
         if self.words is None:
@@ -57,12 +57,12 @@ class Tensor:
 
     @property
     def known(self) -> bool:
-        """Whether these are numbers."""
+        """Whether the elements are numbers, not terms."""
         return self.values is not None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The dims."""
+        """The sizes of the dims."""
         return tuple(self.array.shape)
 
     @property
@@ -95,7 +95,7 @@ class Tensor:
         return self.growth[axis] // self.outer if self.growth else 0
 
     def moved(self, move: Move) -> Tensor:
-        """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
+        """A tensor of moved elements, with bounds, slopes and places moved alike; the dims' growth is found anew."""
         beside: dict[str, Any] = {}
         for name in _BESIDE:
             array = getattr(self, name)

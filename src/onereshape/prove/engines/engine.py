@@ -42,7 +42,7 @@ _SERVED: Final = {
 }
 """The module that has an engine, in the child."""
 _NAMES: dict[str, str] = {}
-"""Each engine that was asked, and its version."""
+"""The name and the version of each engine that was asked."""
 _SHARE: Final = 16
 """A certificate holds so many answers at once, each of which has that part of the memory."""
 _PATIENCE: Final = 2
@@ -132,7 +132,7 @@ class Session:
 
 
 def engine_of(model: ir.Model) -> str:
-    """What runs a model."""
+    """The name of the engine that runs a model: `onnxruntime`, or `openvino` for the image of an IR."""
     return "onnxruntime" if net_of(model.graph) is None else "openvino"
 
 

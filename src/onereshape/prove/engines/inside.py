@@ -1,4 +1,4 @@
-"""How much is inside a run: a small input may become large ones, as in whatever draws a picture from a few numbers.
+"""The elements of all values inside a run, of which a small input may make many: a picture from a few numbers.
 
 It is counted from dims alone, so that what is run is the same on every machine, however much memory is free there.
 """
@@ -19,7 +19,7 @@ MOST: Final = 1 << 29
 
 
 def elements_inside(model: ir.Model, feeds: Mapping[str, Array]) -> int:
-    """How many elements all values have that are fed or made; a dim that only a run tells counts as 1."""
+    """The number of elements of all values that are fed or made; a dim that only a run tells counts as 1."""
     facts = facts_of(model, {name: dict(enumerate(array.shape)) for name, array in feeds.items()})
     made = (dims for value, dims in facts.sizes.items() if not value.is_initializer())
     return sum(prod(size if isinstance(size, int) else 1 for size in dims) for dims in made)

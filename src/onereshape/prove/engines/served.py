@@ -1,6 +1,6 @@
 """ONNX Runtime in the child process: loads models, runs them, and tells what the engine says; `engine` asks.
 
-Nothing else of this package is imported here: a child should start fast.
+Of this package only light modules of `ground` are imported: a child should start fast.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _STATUS: Final = re.compile(r"Non-zero status code returned while running (\w+) 
 
 
 _LOADED: Final = re.compile(r"Load model from \S+ failed: ?")
-"""How it begins where the model is a file of ours."""
+"""The start of a message on a model that was loaded from a file."""
 _NO_MEMORY: Final = re.compile(r"bad_alloc|Failed to allocate memory|bad allocation")
 _MAPS: Final = "seq(map("
-"""How the types begin of what a ZipMap gives."""
+"""The start of the type of a ZipMap's output."""
 _LISTS: Final = ("seq(tensor(", "optional(")
-"""The same of sequences of tensors, and of what may be left out."""
+"""The starts of the types of sequences of tensors, and of optional values."""
 _PACKED: Final = frozenset({"int2", "uint2", "int4", "uint4", "float4e2m1"})
-"""Two or more to a byte."""
+"""The element types of which two or more share a byte."""
 
 
 class _EngineRefused(Exception):  # noqa: N818 - an answer

@@ -1,6 +1,6 @@
 """OpenVINO's CPU plugin in the child process: loads IRs, runs them, and tells what the engine says; `engine` asks.
 
-Nothing else of this package is imported here: a child should start fast.
+Of this package only light modules of `ground` are imported: a child should start fast.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def name(_told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
 
 
 def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
-    """Loads an IR: its text, what is in its .bin, and what comes behind that."""
+    """Loads an IR, from its text, the content of its .bin and the tensors added behind; or tells why it is refused."""
     if openvino is None:
         return {"refused": OPENVINO_MISSING}, {}
     weights = _weights(told["weights"], told["start"], arrays.pop("added"))
@@ -99,7 +99,7 @@ def _called(port: Any, names: Plain) -> str:
 
 
 def _type(port: Any) -> str:
-    """The type in the words that the other engine has for it."""
+    """The element type of a port as ONNX Runtime writes types: `f32 -> tensor(float)`."""
     said = port.get_element_type().get_type_name()
     kind = named(said)
     return f"tensor({said if kind is None or kind.onnx is None else kind.onnx})"

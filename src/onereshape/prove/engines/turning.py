@@ -1,4 +1,4 @@
-"""Loops that no run ends: how often those of a model turn for sure, known before the engine is asked.
+"""Loops that no run ends: how often the loops of a model turn at least, known before the engine is asked.
 
 Only what a Loop does in every run counts: a number of turns that the model says itself, where no condition ends it
 before.  A branch may not be taken, so what is inside one does not count.
@@ -22,7 +22,7 @@ _A_SECOND = 10**5
 
 
 def endless(model: ir.Model, seconds: float) -> str | None:
-    """Why no run of a model answers in so many seconds; None where nothing says that."""
+    """A sentence on the loop that no run of a model ends in so many seconds; None where there is no such loop."""
     if not any(node.op_type == "Loop" for node in model.graph.all_nodes()):
         return None
     most = max(1, int(seconds * _A_SECOND))
@@ -30,7 +30,7 @@ def endless(model: ir.Model, seconds: float) -> str | None:
 
 
 def _endless(graph: ir.Graph, times: int, most: int, facts: Facts) -> str | None:
-    """The same of a graph that is run so many times."""
+    """Why a graph that is run `times` times turns more than `most` times; None where nothing shows that."""
     for node in graph:
         if node.domain not in ONNX or node.op_type not in {"Loop", "Scan"}:
             continue

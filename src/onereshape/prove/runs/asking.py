@@ -32,13 +32,13 @@ class Drawer(Protocol):
 
 
 More = Callable[[Sequence[Feeds]], list[Feeds]]
-"""Further values, made from those that were drawn first."""
+"""Makes further values from the values that were drawn first."""
 
 _PROBES: Final = 2
 """Runs that show whether values drawn in some manner are of any use."""
 _MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
 _LARGE: Final = (Manner(scale=30.0), Manner(scale=255.0))
-"""For gates that the usual does not open, and pictures whose levels are bytes."""
+"""Manners for gates that usual values do not open, and for pictures whose levels are bytes."""
 _DEFAULTS: Final = (4, 16, 64, 224, 1024, 16000)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
 _MANY: Final = 1 << 20
@@ -46,7 +46,7 @@ _MANY: Final = 1 << 20
 _MOST_REFUSALS: Final = 256
 """After which no other values are looked for: a model whose inputs must fit each other may refuse all that is drawn."""
 _MOST_ELEMENTS: Final = 1 << 24
-"""Of all inputs together, where sizes are tried that may not suit."""
+"""The most elements of all inputs together, where sizes are tried that may not suit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class OriginalAnswers:
     manner: Manner
     references: Sequence[Reference]
     extremes: Sequence[Extreme]
-    """Of the inputs that each sample has for itself."""
+    """Answers on values beyond the usual, in inputs that each sample has for itself."""
     shared: Sequence[Extreme]
-    """Of the inputs that all samples share."""
+    """Answers on values beyond the usual, in inputs that all samples share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class OriginalQuestion:
 
     make: Drawer
     counts: Sequence[int]
-    """How many values in each setting."""
+    """The number of values in each setting."""
     taken: Sequence[int] = ()
     """A size in each setting that no other dim should have."""
     more: More = lambda _: []
@@ -78,7 +78,7 @@ class OriginalQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How the original is asked first, and what it answered."""
+    """The manner and setting in which the original is asked first, and its answers."""
 
     manner: Manner
     setting: Setting

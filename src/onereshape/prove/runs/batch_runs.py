@@ -91,7 +91,7 @@ class _OpenModel:
     """The inputs that can be moved a little."""
 
     def run(self, each: int, reference: Reference) -> tuple[Answers, Sizes]:
-        """Its answers on so many pieces as one batch, and at which sizes."""
+        """The model's answers to the first `each` pieces as one batch, and the sizes of that run."""
         at = {self.symbol: each * self.trial.size, **reference.setting.sizes}
         return self.trial.run(self.session, joined(reference.feeds[:each], self.axes), at), at
 
@@ -122,7 +122,7 @@ def _again(repaired: _OpenModel, pieces: Sequence[Feeds]) -> Answers:
 
 
 def _times(trial: Trial) -> tuple[int, ...]:
-    """The batches that are run, in pieces of the original size; one of them is a size that no other dim has."""
+    """The batches to run, as numbers of pieces of the original's size; at least one is a size that no other dim has."""
     values = [*trial.original.graph.all_nodes()]
     shapes = [value.shape for node in values for value in node.outputs]
     shapes += [value.shape for value in (*trial.original.graph.inputs, *trial.original.graph.initializers.values())]
@@ -155,7 +155,7 @@ def _rotated(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int, turn: 
 
 
 def _picked(pieces: Sequence[Array], axis: int, which: Array, places: Array) -> Array:
-    """A piece whose samples are those at these places of these pieces."""
+    """A piece put together of samples: its sample k is number `places[k]` of piece `which[k]`."""
     found = np.empty_like(pieces[0])
     ahead = np.moveaxis(found, axis, 0)
     for number, piece in enumerate(pieces):

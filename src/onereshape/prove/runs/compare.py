@@ -27,7 +27,7 @@ _FINE: Final = 1e-6
 _ROUNDINGS: Final = 4
 _MOST_ROUNDINGS: Final = 16
 _AT_ONCE: Final = 1 << 16
-"""Elements that are compared together."""
+"""The number of elements that are compared together."""
 CLEARLY: Final = 10
 """How many tolerances apart two samples must be to count as different."""
 
@@ -40,9 +40,9 @@ class Carried:
     outer: int = 1
     inner: int | None = 1
     new: int | None = None
-    """The rank of one sample, where the axis is a new one that an original of one sample has not,"""
+    """The rank of an answer of the original, of one sample, where the axis is new and the original has it not."""
     lost: bool = False
-    """and whether the model itself has it not either at one sample."""
+    """Whether the axis is new, and even the repaired model has it not at one sample."""
 
     def said(self, size: int) -> str:
         """How large the axis should be for so many samples."""
@@ -60,14 +60,14 @@ class Tolerance:
     ceiling: float = 1.0
 
     def allowed(self, want: Array, scale: Array) -> Array:
-        """For each element."""
+        """The absolute error that each element may have, beside `want` and its scale."""
         allowed: Array = self.relative * np.abs(want) + self.absolute * np.clip(scale, self.floor, self.ceiling)
         return allowed
 
 
 FLOATS: Final = Tolerance(1e-3, 1e-4)
 _AT_MOST: Final = Tolerance(1e-3, 1e-4, floor=1.0, ceiling=inf)
-"""For a model whose own noise was measured: coordinates up to 640 that cancel to nearly 0 are not good to 1e-4."""
+"""Of a model whose own noise was measured: coordinates up to 640 that cancel to nearly 0 are not good to 1e-4."""
 _EXACT: Final = Tolerance(0.0, 0.0)
 
 
@@ -78,10 +78,10 @@ class Distance:
     absolute: float = 0.0
     units: float = 0.0
     most: float = 0.0
-    """The same in units of what is allowed to a model that differs from itself."""
+    """The largest difference in units of the wider tolerance of models that differ from themselves."""
 
     def worse(self, other: Distance) -> Distance:
-        """The larger of each."""
+        """The larger of two distances, in each of their fields."""
         return Distance(*map(max, (self.absolute, self.units, self.most), (other.absolute, other.units, other.most)))
 
 
@@ -156,7 +156,7 @@ def scale_of(answers: Iterable[Array]) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What measures one output: where it carries its samples, the scale around each element, and what is allowed."""
+    """Measures the answers of an output: by its batch axis, the scale around each element, and the tolerances."""
 
     name: str
     carried: Carried | None
@@ -222,7 +222,7 @@ def _units(apart: Array, allowed: Array) -> float:
 
 
 def _together(array: Array) -> Iterator[tuple[slice, ...]]:
-    """What is looked at together: many samples where they are small, and some rows of one where they are large."""
+    """The slices of an array that are compared together: many samples where they are small, some rows of large ones."""
     sample = max(1, array[:1].size)
     many = max(1, _AT_ONCE // sample)
     rows = array.shape[1:2]
@@ -249,13 +249,13 @@ def comparable(array: Array) -> int:
 
 
 def finite(array: Array) -> Array:
-    """The elements that are numbers; all of what is no float."""
+    """A mask of the elements that are finite; all True for an array of integers."""
     found: Array = np.isfinite(_plain(array)) if _is_float(array.dtype) else np.ones(array.shape, bool)
     return found
 
 
 def _plain(array: Array) -> Array:
-    """Floats that NumPy is quick with; no largest of them is another one when they are widened."""
+    """Floats as float32 or float64, with which NumPy is quick, and which hold every float of a narrower type."""
     return array if array.dtype in {np.dtype(np.float32), np.dtype(np.float64)} else _wide(array)
 
 

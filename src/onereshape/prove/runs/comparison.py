@@ -1,4 +1,4 @@
-"""Comparison: what a certificate is asked of two models, and how they are to be compared."""
+"""Comparison: the question of a certificate on two models, and how they are to be compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is compared with what, and from which seeds."""
+    """The question of a certificate: the dims that were freed, further exports, and the seeds."""
 
     kind: Freedom = "same"
     size: int = 1
@@ -33,17 +33,17 @@ class Comparison:
     fitted: tuple[ir.Model, ...] = ()
     """Other exports that the repair was fitted on."""
     witnesses: tuple[ir.Model, ...] = ()
-    """Exports at other sizes that it did not use."""
+    """Exports at other sizes that the repair did not use."""
     clauses: tuple[Clause, ...] = ()
     """What must hold of the freed sizes."""
     never_empty: frozenset[str] = frozenset()
     """The dims that are stated to be 1 at least."""
     seed: int = 0
-    """Of the values that onnxruntime is given."""
+    """The seed of the values that the engine is fed."""
     term_seed: int | None = None
-    """Of the terms; None: one that nobody knows beforehand."""
+    """The seed of the terms; None: a random one that nobody knows beforehand."""
     proof: Proof | None = None
-    """What the terms said already of a batch, in the only setting that there is."""
+    """The proof of a batch that was found before, in the only setting that there is."""
     gates: bool = True
     """Whether values beyond the usual are tried."""
     progress: Progress | None = None

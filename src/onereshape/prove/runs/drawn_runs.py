@@ -27,12 +27,12 @@ from onereshape.prove.values.naming import apart
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What onnxruntime said, and how it was asked."""
+    """The certificate of the engine's runs alone, and the trial that led to it."""
 
     certificate: Certificate
     trial: Trial
     usual: Reference | None = None
-    """What the original was asked first, where a batch was freed and nothing differs."""
+    """The original's answers to usual values, where a batch was freed and nothing differs."""
 
 
 def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison, *, base_dir: str) -> Drawn:

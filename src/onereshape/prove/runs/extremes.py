@@ -48,7 +48,7 @@ Mix = Callable[[Sequence[Feeds]], list[Feeds]]
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """Values beyond the usual, and what the original answers."""
+    """Values beyond the usual, and the original's answers to them."""
 
     words: str
     feeds: Feeds
@@ -70,7 +70,7 @@ class Asker:
     usual: Reference
 
     def extremes(self, mix: Mix) -> list[Extreme]:
-        """Its answers where the inputs that each sample has for itself are beyond the usual."""
+        """The original's answers where the inputs that each sample has for itself are beyond the usual."""
         names = self._names(own=True)
         found: list[Extreme] = []
         for words, manners in self._ladders(names):
@@ -83,7 +83,7 @@ class Asker:
         return [each for each in together if each is not None] if mixed else found
 
     def shared(self) -> list[Extreme]:
-        """Its answers on two samples, where the inputs that they share are large."""
+        """The original's answers on two samples, where the inputs that all samples share are large."""
         names = self._names(own=False)
         for scale in _SHARED if self.chooser.own and self._ladders(names) else ():
             values = self._drawn(Manner(scale=scale, integers="large"), names)
@@ -95,7 +95,7 @@ class Asker:
         return []
 
     def _names(self, *, own: bool) -> list[str]:
-        """The inputs that each sample has for itself, or those that all share; not what serves as a size."""
+        """The names of inputs, but sizes, that each sample has for itself (`own`), or that all samples share."""
         suits, mine = self.chooser.suits, self.chooser.own or self.chooser.suits.keys()
         return [name for name in self.usual.feeds[0] if suits[name].kind not in SIZES and (name in mine) == own]
 
@@ -170,7 +170,7 @@ def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, at: Sizes) 
 
 
 def stand_out(trial: Trial, extremes: Sequence[Extreme], agree: Sequence[Collection[str]]) -> None:
-    """Notes how different the samples are that were put beside each other: what differs only here was compared here."""
+    """Notes the contrast of samples on values beyond the usual, for outputs that agreed on all of them."""
     for name, meter in meters_of(trial, [each.answers for each in extremes]).items() if extremes else ():
         split = [samples(each.answers[name], meter.carried, trial.size) for each in extremes]
         if (meter.carried or trial.kind != "batch") and all(name in names for names in agree):

@@ -30,22 +30,22 @@ from onereshape.terms.proof import said
 
 _FIVE: Final = 5
 _PLACES: Final = ((1, 3), (0, 2, 4))
-"""Of those that stay, among five: the others are the first and the last, then those between."""
+"""The places of pieces that stay the same in a batch of five, whose other pieces are changed."""
 _MANY: Final = (4, 8, 17, 130)
 """Larger batches."""
 _TURNS: Final = 122
 """What the turns of two pieces in a larger batch are drawn from: in no rhythm, or a sample could be another one."""
 _MOST_ALONE: Final = 4
-"""Inputs that are changed one at a time."""
+"""The most inputs that are changed one at a time."""
 
 
 class Company(NamedTuple):
-    """What others are made of: numbers from usual ones, and which of its values an integer has."""
+    """A kind of neighbours: floats made from usual ones, and which of its values an integer has."""
 
     words: str
     numbers: Callable[[Array], Array | float]
     integers: float
-    """From 0, the smallest that suits, to 1, the largest; beyond that, far from what suits."""
+    """The value of an integer: 0 the smallest that suits, 1 the largest; below or above, far from all that suit."""
 
 
 def _far(factor: float) -> Callable[[Array], Array]:
@@ -69,13 +69,13 @@ _COMPANY: Final = (
 )
 _ALONE: Final = tuple(each for each in _COMPANY if each.words in {"large", "negative", "no numbers"})
 _AGAIN: Final = frozenset({"the same", "large", "negative", "beyond all bounds", "beneath all bounds", "no numbers"})
-"""What others are at the second places too."""
+"""The kinds of neighbours that are tried at the second places too."""
 _FAR: Final = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenModel:
-    """The repaired model, what it is asked with, and where its batch is."""
+    """The repaired model in its engine, with usual values and the axes of its batch."""
 
     trial: Trial
     session: Session
@@ -89,18 +89,18 @@ class _OpenModel:
 
 
 class Seen(NamedTuple):
-    """What samples were put beside."""
+    """The neighbours beside which samples were compared."""
 
     words: list[str]
-    """What the others were;"""
+    """The kinds of neighbours."""
     without: list[Sizes]
-    """the larger batches that had no room, or no time,"""
+    """The larger batches for which there was no memory or no time."""
     why: str
-    """and why they had none."""
+    """The reason why there was none."""
 
 
 def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -> Seen:
-    """Stops where a sample is another one beside others; what these were is returned.
+    """Stops where the answer to a sample changes with its neighbours; the neighbours that were tried.
 
     `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
     """
@@ -112,7 +112,7 @@ def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -
 
 
 def _unchanged(repaired: _OpenModel) -> Iterator[str]:
-    """What was beside samples that did not change; a Stop where one did."""
+    """The kinds of neighbours beside which no sample changed; a Stop where a sample did."""
     trial, (first, second) = repaired.trial, repaired.usual.feeds[:2]
     for places in _PLACES:
         whole = trial.run(repaired.session, _among(repaired, second, places), repaired.at(_FIVE), listed=False)
@@ -165,7 +165,7 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
 
 
 def _among(repaired: _OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
-    """A batch of the two that stay, in turn at these places, and others."""
+    """A batch of five pieces: the two usual ones in turn at `places`, and `others` elsewhere."""
     pieces = [others] * _FIVE
     for turn, place in enumerate(places):
         pieces[place] = repaired.usual.feeds[turn % 2]

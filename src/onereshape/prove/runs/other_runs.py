@@ -38,7 +38,7 @@ _TRIES: Final = 4
 _NEAR: Final = 1024
 """How far the nearest size is looked for that fulfils what is stated."""
 _NEEDED: Final = 2
-"""Other sizes that each dim must have had."""
+"""The number of other sizes that each freed dim must have had."""
 _LADDER: Final[tuple[Callable[[int], int], ...]] = (
     lambda size: 2 * size,
     lambda size: size // 2,
@@ -51,24 +51,24 @@ _FURTHER: Final[tuple[Callable[[int], int], ...]] = (
     lambda size: 4 * size,
     lambda size: size + 2,
 )
-"""Tried where too few of the others run."""
+"""Rungs that are tried where the model runs at too few of the ladder."""
 
 
 class _Other(NamedTuple):
-    """Another export, and what it answers."""
+    """Another export at sizes of its own, a witness or one that the repair was fitted on, and its answers."""
 
     what: str
     trial: Trial
     """The same trial, with this export in the original's place."""
     sizes: Sizes
-    """Those that it has, of the freed dims."""
+    """The sizes of the freed dims in this export."""
     reference: Reference
     extremes: Sequence[Extreme]
 
 
 @dataclass(frozen=True, slots=True)
 class _Climb:
-    """What is needed to run the repaired model at sizes that only it has."""
+    """A search for sizes beyond the exports at which the repaired model runs."""
 
     trial: Trial
     session: Session
@@ -79,7 +79,7 @@ class _Climb:
     rng: np.random.Generator
 
     def allowed(self, sizes: Sizes) -> dict[str, int] | None:
-        """The same sizes, or the next larger or smaller ones that all clauses allow; None where none is near."""
+        """These sizes, or the next larger or smaller ones that all clauses allow; None where no such sizes are near."""
         found: dict[str, int] = {}
         for symbol, size in sizes.items():
             own = [clause for clause in self.clauses if clause.names == {symbol}]
@@ -207,7 +207,7 @@ def _alone(climb: _Climb, own: Sizes) -> None:
 
 
 def _rungs(own: Sizes, rungs: tuple[Callable[[int], int], ...]) -> Iterator[dict[str, int]]:
-    """All dims on the same rung, as far as that is a size, and another one."""
+    """Sizes with all dims on one rung of a ladder: `own` H = 4, W = 6 -> 8 and 12, 2 and 3; without repetitions."""
     seen = [dict(own)]
     for rung in rungs:
         sizes = {symbol: rung(size) for symbol, size in own.items()}
@@ -217,12 +217,12 @@ def _rungs(own: Sizes, rungs: tuple[Callable[[int], int], ...]) -> Iterator[dict
 
 
 def _had(trial: Trial, symbol: str, own: Sizes) -> int:
-    """How many other sizes a dim has had."""
+    """The number of sizes, other than its own, at which a freed dim ran."""
     return len({sizes[symbol] for sizes in trial.ran} - {own[symbol]})
 
 
 def _try(climb: _Climb, sizes: dict[str, int]) -> None:
-    """Runs the repaired model at sizes that it may refuse, or near them where it does not hold there."""
+    """Runs the repaired model at sizes near these that the conditions allow; notes the sizes as run or as refused."""
     trial, near = climb.trial, climb.allowed(sizes)
     if near != sizes:
         _answers(climb, sizes)  # it need not stop there, but must not make something else of the dims

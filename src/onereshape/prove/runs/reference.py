@@ -21,12 +21,12 @@ _NOISE_RUNS: Final = 3
 _NOISE: Final = 10
 """How many times as far as the original is from itself the repaired model may be from it."""
 _LITTLE: Final = 1 / 32
-"""Of the scale: what sums in another order may differ by, where much cancels."""
+"""The part of the scale by which sums in another order may differ, where much cancels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What was fed to a model in one setting, what it answered, and a meter for each output."""
+    """The feeds of a model in one setting, its answers, and a meter for each output."""
 
     setting: Setting
     feeds: Sequence[Feeds]
@@ -53,7 +53,7 @@ def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
 
 
 def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
-    """Meters that see each answer as one sample."""
+    """A meter for each output, by its name, that takes a whole answer for one sample."""
     _check_dims(answers)
     coarsest = _coarsest(trial.original)
     return {
@@ -63,7 +63,7 @@ def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
 
 
 def _check_dims(answers: Sequence[Answers]) -> None:
-    """Answers that are put beside each other have the same dims."""
+    """Stops where the dims of an output differ between answers: they depend on the values that were fed."""
     for name in answers[0]:
         if len({answer[name].shape for answer in answers}) > 1:
             raise Stop("untested", f"the dims of output {name!r} depend on the values that were fed")
@@ -149,7 +149,7 @@ def opened(model: ir.Model, base_dir: str, what: str) -> Session:
 
 
 def answered(session: Session, feeds: Feeds, what: str) -> Answers:
-    """Answers that must be there."""
+    """The answers of a session; a FixError, naming the model as `what`, where the engine refuses to run."""
     try:
         return session.run(feeds)
     except Refusal as said:

@@ -16,7 +16,7 @@ from onereshape.prove.runs.trial import Answers, Feeds, Trial
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One piece of a reference, as it was asked."""
+    """A piece of a reference: its feeds and answers, the meters, and the inputs that can be moved a little."""
 
     feeds: Feeds
     answers: Answers
@@ -26,22 +26,22 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Waverer:
-    """The original's answers beside those of the repaired model, on so many pieces at once."""
+    """The original's answers beside those of the repaired model, on `count` pieces at once."""
 
     trial: Trial
     reference: Reference
     moved: Collection[str]
     """The inputs that can be moved a little."""
     got: Answers
-    """The repaired model's answers,"""
+    """The repaired model's answers to these pieces."""
     again: Callable[[Sequence[Feeds]], Answers]
-    """and those to other pieces."""
+    """The answers of the repaired model to other pieces."""
     count: int = 1
     _known: dict[int, dict[str, Array] | None] = field(default_factory=dict)
     """What was steady: of the original on a piece, and, under -1, of the repaired model on all of them."""
 
     def wavers(self, name: str) -> bool:
-        """Whether one of the models is not sure of an output on each piece on which they differ in it."""
+        """Whether rounding decides an output, in either model, on every piece on which the models differ in it."""
         meter, mine = self.reference.meters[name], self._split(self.got[name], name)
         if mine is None:
             return False
@@ -85,7 +85,7 @@ class Waverer:
         return samples(answer, self.reference.meters[name].carried, self.count * self.trial.size)
 
     def _part(self, split: Array, name: str, place: int) -> Array:
-        """What is of one piece, and all of an output that has no samples."""
+        """The samples of one piece; all of an output that carries no batch."""
         size = self.trial.size
         return split[place * size : (place + 1) * size] if self.reference.meters[name].carried else split
 

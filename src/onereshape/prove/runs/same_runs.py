@@ -55,7 +55,7 @@ def contrast_answers(trial: Trial, reference: Reference) -> None:
 
 
 def stacked(answers: Sequence[Answers], name: str) -> Array:
-    """All answers of one output."""
+    """The answers of an output on top of each other: three `[2, 4] -> [3, 2, 4]`."""
     return np.stack([answer[name] for answer in answers])
 
 
@@ -75,5 +75,5 @@ def run_beyond(trial: Trial, session: Session, extremes: Sequence[Extreme], at: 
 
 
 def _first(answers: Answers) -> Answers:
-    """Each answer as one sample."""
+    """Answers with a first axis of 1 for the sample: `[2, 4] -> [1, 2, 4]`."""
     return {name: array[None] for name, array in answers.items()}

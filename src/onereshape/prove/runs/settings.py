@@ -25,16 +25,16 @@ from onereshape.prove.values.size_values import STYLES, Style
 
 _SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
 _LARGER: Final = {4: 8, 16: 32, 64: 96, 224: 256}
-"""For a model that takes none of the small ones: another size like the one that it does take."""
+"""A second size for a model that takes no small ones, like the size that it does take."""
 _MOST_ELEMENTS: Final = 1 << 21
-"""Of an input whose dims are ours to choose: three dims of 224 would be more, and each try would take seconds."""
+"""The most elements of an input whose dims may be chosen: three dims of 224 would be more, and take seconds a try."""
 _FEW: Final = 3
-"""Samples, where all other dims are large."""
+"""The number of samples where all other dims are large."""
 _LARGE: Final = 16
 _MOST_ONES: Final = 4
-"""Dims that are 1 alone."""
+"""The most dims that are tried as the only one of size 1."""
 _TRIES: Final = 3
-"""Values that are drawn for inputs that serve as sizes, before those that ran are used again."""
+"""How often inputs that serve as sizes are drawn anew, before the values that ran are used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class Chooser:
 
     @property
     def varies(self) -> bool:
-        """Whether there is more than one setting."""
+        """Whether a model has more than one setting: a named dim, or an input that serves as a size."""
         return bool(self.names or self.sized)
 
     @cached_property
     def told(self) -> ToldSizes:
-        """What operators tell of these dims."""
+        """The sizes of `names` that the model's operators tell, surely or likely."""
         found = told_sizes(self.model)
         mine = {*self.names}
         ways = ({name: size for name, size in way.items() if name in mine} for way in found.likely)
@@ -83,7 +83,7 @@ class Chooser:
         return ToldSizes(sure, tuple(way for way in ways if way))
 
     def ones(self) -> Iterator[Sizes]:
-        """One dim that is 1, then all: hardly a model asks for it, and where one does, other sizes show less."""
+        """Sizes with a 1 for each dim alone, then for all, as few models need: `{H: 1}`, `{W: 1}`, `{H: 1, W: 1}`."""
         names = [name for name in self.names if name not in self.told.sure]
         yield from ({name: 1} for name in names[:_MOST_ONES])
         if len(names) > 1:
@@ -143,7 +143,7 @@ class Chooser:
     def _varied(
         self, names: Sequence[str], turn: int, default: int, first: Sizes, taken: Collection[int]
     ) -> Iterator[Sizes]:
-        """Other sizes for all of these names."""
+        """Sizes for `names` in a later turn: first small and different ones that are not `taken`, then equal ones."""
         if names:
             pool = [size for size in (*_SMALL[turn:], *_SMALL[:turn]) if size not in taken]
             alike = grouped(names, first.get)  # what had to be one size at first may have to be one here
@@ -163,7 +163,7 @@ class Chooser:
 
 
 def held(settings: Sequence[Setting]) -> list[str]:
-    """What was the same in all settings, because the original took nothing else: one size, or that of another dim."""
+    """Sentences on sizes and inputs that never differed, as the original took nothing else: `H was always 4`."""
     found = []
     all_sizes = {name: tuple(setting.sizes[name] for setting in settings) for name in settings[0].sizes}
     for name, sizes in all_sizes.items():

@@ -23,7 +23,7 @@ MOVES: Final = 8
 
 
 class Referenced(Protocol):
-    """Values, what the original answers to them, what measures that, and the inputs that can be moved a little."""
+    """Feeds and the original's answers to them, a meter for each output, and the inputs that can be moved a little."""
 
     @property
     def feeds(self) -> Feeds: ...
@@ -62,12 +62,12 @@ def steady(trial: Trial, asked: Referenced, step: float, moves: int = MOVES) -> 
 
 
 def wavering(name: str, step: float) -> str:
-    """How it is said of an output."""
+    """A sentence on an output that differs from itself when its inputs are moved by a factor of 1 + `step`."""
     return f"output {name!r} is another one too if the inputs are moved by {step:.0e} of themselves"
 
 
 def moved(rng: np.random.Generator, feeds: Feeds, names: Collection[str], step: float) -> Feeds:
-    """The same values, moved a little: by two roundings of their type at least."""
+    """Feeds whose inputs with these names are moved a little: by two roundings of their type at least."""
     found = dict(feeds)
     for name in names:
         least = max(step, 2 * rounding(feeds[name].dtype))

@@ -53,7 +53,7 @@ def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, se
 def first_terms(  # noqa: PLR0913, PLR0917 - what a proof depends on
     original: ir.Model, repaired: ir.Model, freed: Freed, size: int, places: Mapping[str, Any], seed: int
 ) -> Proof | None:
-    """The same before anything was run, of a model that has but one setting."""
+    """The proof of a freed batch before anything was run, for a model with a single setting; None for any other."""
     axes, symbol = batch_of(freed)
     if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
         return None
@@ -118,7 +118,7 @@ def _further(model: ir.Model, never_empty: Collection[str], missing: Callable[[]
 
 
 def each_once(settings: Settings) -> list[tuple[Sizes, Feeds]]:
-    """Settings that are not the same."""
+    """The settings without repetitions: equal sizes and equal values count once."""
     found: dict[tuple[Any, ...], tuple[Sizes, Feeds]] = {}
     for sizes, values in settings:
         key = (*sizes.items(), *((name, value.shape, value.tobytes()) for name, value in values.items()))

@@ -16,11 +16,11 @@ from onereshape.prove.values.input_roles import fed
 from onereshape.prove.values.naming import Groups, groupings
 
 _LARGER: Final = (16, 64, 224)
-"""For models that take none of the small sizes."""
+"""Sizes for models that take none of the small ones."""
 _MOST_ELEMENTS: Final = 1 << 22
-"""Of the inputs, at sizes that may not suit."""
+"""The most elements of all inputs, at sizes that may not suit."""
 _ZEROS: Final = 6
-"""Dims that are 0, one at a time."""
+"""The most dims that are tried as 0, one at a time."""
 
 
 def names_of(model: ir.Model) -> list[str]:
@@ -68,7 +68,7 @@ def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
 
 
 def _elements(model: ir.Model, sizes: Sizes) -> int:
-    """Of all inputs together."""
+    """The number of elements of all inputs together, at these sizes."""
     shapes = [
         [dim if isinstance(dim, int) else sizes[dim.value or UNNAMED] for dim in each.shape or ()]
         for each in fed(model)

@@ -27,19 +27,19 @@ _MOST: Final = 1 << 16
 _SCALES_CHANNELS: Final = 21
 _ANY: Final = "any"
 _FEW: Final = 4
-"""Ways to try what may be so."""
+"""The most likely sizes that are tried of each name."""
 
 EqualSizes = tuple[Size | None, Size | None]
-"""Two sizes that are one and the same where a model runs."""
+"""Two sizes, as numbers or formulas, that are equal wherever a model runs; None: not known."""
 
 
 class ToldSizes(NamedTuple):
-    """What the operators tell of the sizes of names."""
+    """The sizes of named dims that operators tell."""
 
     sure: Sizes
-    """The only ones that they take,"""
+    """The only sizes that operators take."""
     likely: tuple[Sizes, ...]
-    """and such as they take beside others, the likeliest first."""
+    """Sizes that operators take among many, the likeliest first."""
 
 
 class _Node(NamedTuple):
@@ -55,12 +55,12 @@ class _Node(NamedTuple):
         return dims[axis] if -len(dims) <= axis < len(dims) else None
 
     def dims(self, index: int) -> tuple[Size, ...]:
-        """All of them, none where not even their number is known."""
+        """The dims of an input; () where not even their number is known."""
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         return () if value is None else self.facts.dims_of(value) or ()
 
     def held(self, index: int, name: str = "") -> list[Size | None]:
-        """What an input, or an attribute in its place, holds."""
+        """The entries of an input, or of the attribute that stood for it in older opsets."""
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         array = None if value is None else self.facts.held(value)
         listed = None if name not in self.node.attributes else self.node.attributes[name].value
@@ -73,7 +73,7 @@ class _Node(NamedTuple):
 
 
 def told_sizes(model: ir.Model) -> ToldSizes:
-    """What the operators of a model tell of the dims of its inputs that have a name."""
+    """The sizes of the named dims of a model's inputs, as far as its operators tell them."""
     facts = facts_of(model)
     names = _names(model, facts)
     sure: defaultdict[str, dict[int, None]] = defaultdict(dict)
@@ -91,7 +91,7 @@ def told_sizes(model: ir.Model) -> ToldSizes:
 
 
 def _names(model: ir.Model, facts: Facts) -> dict[str, str]:
-    """What the names of sizes are called in the inputs of the model."""
+    """The names of the inputs' dims, by the symbols of sizes that the facts have for them."""
     found: dict[str, str] = {}
     for value in fed(model):
         for dim, size in zip(value.shape or (), facts.dims_of(value) or (), strict=False):
@@ -101,13 +101,13 @@ def _names(model: ir.Model, facts: Facts) -> dict[str, str]:
 
 
 def _ways(likely: Mapping[str, Sequence[int]]) -> Iterator[Sizes]:
-    """All names with the first that is told of each, then with the next, as long as there are."""
+    """Sizes for all names, first the likeliest of each, then the next: `H: [4, 8], W: [6]` -> H, W = 4, 6 and 8, 6."""
     for turn in range(min(max(map(len, likely.values()), default=0), _FEW)):
         yield {name: sizes[min(turn, len(sizes) - 1)] for name, sizes in likely.items()}
 
 
 def _solved(pair: EqualSizes, names: Mapping[str, str]) -> Iterator[tuple[Sequence[str], int, bool]]:
-    """The names in one of two sizes, which size of all of them makes it the number that the other is, and if only that.
+    """The names in a formula that equals a number, the size of these names that solves it, and whether no other does.
 
     Several names are taken to be of one size, as the sides of a picture are.
     """
@@ -137,7 +137,7 @@ def _asked(node: _Node) -> Iterator[EqualSizes]:
 
 
 def _may_be(node: _Node) -> Iterator[EqualSizes]:
-    """Sizes that are equal unless something else is so: one of them is 1, or a branch is not taken."""
+    """Pairs of sizes that are equal in most models: those of dims that broadcast, where none is 1, or of an Equal."""
     if node.node.op_type == "Equal":
         yield from zip(node.held(0), node.held(1), strict=False)
     if record_of(node.node).shape is broadcast:
@@ -147,7 +147,7 @@ def _may_be(node: _Node) -> Iterator[EqualSizes]:
 
 
 def _channels(data: int = 0, kernel: int = 1) -> Callable[[_Node], Iterator[EqualSizes]]:
-    """Those of data, which a kernel has for each group."""
+    """A rule: the channels of data equal those of a kernel times the groups."""
 
     def asks(node: _Node) -> Iterator[EqualSizes]:
         own = node.dim(kernel, 1)
@@ -189,7 +189,7 @@ def _removed(node: _Node) -> Iterator[EqualSizes]:
 
 
 def _beside(node: _Node) -> Iterator[EqualSizes]:
-    """All axes of what is joined, but the one along which it is."""
+    """The equal sizes of a Concat's inputs, on all axes but the joined one: `[2, C], [3, 8]` along 0 -> (C, 8)."""
     rows = [node.dims(index) for index in range(len(node.node.inputs))]
     axis = node.integer("axis")
     for one, other in product(rows, rows[:_FEW]):

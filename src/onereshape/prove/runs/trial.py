@@ -51,16 +51,16 @@ class Beside(NamedTuple):
 
     model: ir.Model
     freed: Sizes
-    """The sizes of the freed dims,"""
+    """The sizes of the freed dims."""
     sizes: Sizes
-    """with those of other named dims,"""
+    """The sizes of all named dims, freed or not."""
     values: Feeds
-    """and what inputs that serve as sizes were."""
+    """The values of inputs that serve as sizes."""
 
 
 @dataclass(slots=True)
 class Trial:
-    """What is compared, and what was found so far."""
+    """A comparison of two models under way, and all that was found so far."""
 
     original: ir.Model
     repaired: ir.Model
@@ -83,30 +83,30 @@ class Trial:
     seen: dict[str, list[Sizes]] = field(default_factory=dict)
     """The sizes at which an output had anything to compare."""
     elements: dict[str, int] = field(default_factory=dict)
-    """How much that was,"""
+    """The number of elements of an output that were compared."""
     entries: dict[str, int] = field(default_factory=dict)
-    """and how much there was, finite or not."""
+    """The number of elements of an output, finite or not."""
     own: Sizes = field(default_factory=dict)
     """The exported sizes of freed dims other than a batch."""
     compared: list[Sizes] = field(default_factory=list)
     ran: list[Sizes] = field(default_factory=list)
-    """Whether compared or not."""
+    """The sizes at which the repaired model ran, compared or not."""
     refused: list[RefusedSize] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
     doubts: dict[str, str] = field(default_factory=dict)
-    """Outputs that are too far from the original's, but so little that roundings may do it: what was seen."""
+    """Outputs that are too far from the original's, but so little that roundings may do it: the difference in words."""
     wavering: set[str] = field(default_factory=set)
-    """Those of them in which rounding decides what the original answers, so that they may be far from it."""
+    """Doubted outputs in which rounding decides the original's answer, so that they may be far from it."""
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
-    """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
+    """The sizes of named dims that the original took, and the values of inputs that serve as sizes."""
     fitted: list[Beside] = field(default_factory=list)
-    """and those of other exports, on which the repair was fitted,"""
+    """The exports on which the repair was fitted."""
     witnesses: list[Beside] = field(default_factory=list)
-    """and which it did not use."""
+    """The exports that the repair did not use."""
 
     def step(self, text: str) -> None:
-        """Says what is done next."""
+        """Tells the caller's progress function the next step, in words."""
         if self.progress is not None:
             self.progress(min(self.done, self.steps), self.steps + 1, text)  # the last one is the term run
         self.done += 1
@@ -177,12 +177,12 @@ def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
 
 
 def contrast(trial: Trial, meter: Meter, group: Array) -> None:
-    """Notes how different the samples are that were put beside each other."""
+    """Notes the largest difference between the samples of `group`, an output's answers, in tolerances."""
     trial.contrasts[meter.name] = max(trial.contrasts.get(meter.name, 0.0), meter.contrast(group))
 
 
 def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
-    """Everything that was found, in the form that stays."""
+    """The certificate of a trial, with a status and its reason."""
     answered = [
         OutputAnswer(
             name,

@@ -1,4 +1,4 @@
-"""What follows when everything has run and nothing differs, and how it is said."""
+"""The status that follows when everything has run and nothing differs, and the sentence for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onereshape.terms.proof import said, said_all
 
 
 def verdict(trial: Trial) -> tuple[Status, str]:
-    """A status, and the sentence that says what was compared and what only ran, apart from each other."""
+    """The status of a trial in which nothing differs, and a sentence that tells compared sizes from sizes only run."""
     named = [name for name in trial.distances if matters(trial, name)]
     if not named:
         return "untested", "no output carries the batch" if trial.kind == "batch" else "no output was compared"
@@ -51,7 +51,7 @@ def until_then(trial: Trial) -> str:
 
 
 def _ran(trial: Trial, only: Sequence[Sizes]) -> list[str]:
-    """Where nothing was compared: where it ran, and where it should have, but did not."""
+    """The sizes, in words, at which nothing was compared: those that only ran, and those that did not run."""
     stopped = [each.sizes for each in trial.refused if trial.kind == "other"]  # else it is the original that stopped
     return [
         *([f"only ran at {said_all(only)}"] if only else []),
@@ -60,7 +60,7 @@ def _ran(trial: Trial, only: Sequence[Sizes]) -> list[str]:
 
 
 def _fitted(trial: Trial, notes: Sequence[str], only: Sequence[Sizes]) -> tuple[Status, str]:
-    """The same for a model that was fitted on several exports."""
+    """The status and the sentence for a model that was fitted on several exports."""
     fitted = [trial.own, *(each.freed for each in trial.fitted)]
     for sizes in fitted:
         if not any(sizes.items() <= at.items() for at in trial.compared):

@@ -32,11 +32,11 @@ _FAR: Final = 3000
 _DRAWING: Final = 64
 """Bytes that each element takes while it is drawn, in float64 and more than once, and kept for several runs."""
 _MOST_DIMS: Final = 32
-"""That arrays may have in every NumPy."""
+"""The most dims that an array may have in every NumPy."""
 UNNAMED: Final = "?"
-"""What dims are called that have neither a size nor a name."""
+"""The name of dims that have neither a size nor a name."""
 SIZES: Final = frozenset({"size", "scale"})
-"""What decides on dims, and so must be the same in runs that are put beside each other."""
+"""The kinds of inputs that decide on dims, and so must be equal in runs that are put beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Manner:
     """How values are drawn."""
 
     scale: float = 1.0
-    """What floats are multiplied by."""
+    """The factor of all floats."""
     cautious: bool = False
     """Only what hardly any graph refuses: indices 0 and 1, floats between 0 and 1, masks that hide nothing."""
     default: int = DEFAULT_SIZE
@@ -195,7 +195,7 @@ def _string(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
 
 
 def _choice(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
-    """One of what the graph knows."""
+    """An array of random choices from the values that a suit lists: the categories that a graph knows."""
     options = np.empty(len(suit.options), object)
     options[:] = suit.options
     return np.asarray(options[rng.integers(0, len(options), dims)], object).reshape(dims)

@@ -1,4 +1,4 @@
-"""What a graph asks of its inputs: indices inside a table, masks, sizes, or plain numbers.
+"""The roles of a graph's inputs: indices inside a table, masks, sizes, or plain numbers.
 
 The evidence is where an input's elements arrive, followed through the operators that only carry them along; names are
 none.  Drawing the values is left to `draw`.
@@ -20,7 +20,7 @@ from onereshape.graphs.operators import Record, record_of
 from onereshape.graphs.takes import INDEX, SIZES, Stretch, Take
 
 _MOST: Final = 5000
-"""Values that are looked at for one input."""
+"""The most values that are looked at for an input."""
 _READ: Final = 1 << 16
 """Elements of the largest constant that is read to know its smallest and largest."""
 
@@ -36,9 +36,9 @@ class SizeUse:
     dims: DeclaredDims | None = None
     """The dims of its data."""
     axis: int = 0
-    """Its attribute."""
+    """The axis attribute of the operator."""
     whole: bool = True
-    """Whether they are all that it takes there, and not a part."""
+    """Whether the elements are all that the operator takes there, and not a part of its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ class Suit:
     low: int = 0
     high: int = 0
     uses: tuple[SizeUse, ...] = field(default=(), compare=False)
-    """What sizes are taken for."""
+    """The uses of an input that serves as sizes."""
     options: tuple[Any, ...] = ()
-    """Of a choice."""
+    """The values of a choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A value that holds an input's elements, or what was calculated of them."""
+    """A value of the graph that holds an input's elements, or results calculated from them."""
 
     value: ir.Value
     stretch: Stretch = Stretch()  # noqa: RUF009 - a tuple
     whole: bool = True
-    """Whether it holds all elements, as they were given."""
+    """Whether the value holds all elements of the input, unchanged."""
 
 
 def fed(model: ir.Model) -> tuple[ir.Value, ...]:
-    """The inputs that must be given: those without a default."""
+    """The inputs of a model that must be fed: all without a default, which an initializer is."""
     return tuple(value for value in model.graph.inputs if value.name not in model.graph.initializers)
 
 
@@ -102,7 +102,7 @@ def _discrete_suit(value: ir.Value, dtype: ir.DataType, graph: _Graph) -> Suit:
 
 
 def _index_suit(ranges: list[tuple[int, int]]) -> Suit:
-    """What all tables have."""
+    """A suit of indices that all tables have, from their ranges [low, high): `[(0, 9), (-4, 4)] -> 0 to 3`."""
     low = max(0, *(low for low, _ in ranges))
     return Suit("index", low, max(min(high for _, high in ranges), low + 1))
 
@@ -125,11 +125,11 @@ _LISTS: Final = (
     *("cats_int64s", "cats_strings", "classes_strings", "keys_int64s", "keys_strings", "keys_floats"),
     *("keys_tensor", "pool_int64s", "pool_strings"),
 )
-"""The attributes that list what an operator knows."""
+"""The attributes that list the categories which an operator knows."""
 
 
 def _choices(node: ir.Node, dtype: ir.DataType | None) -> list[Any]:
-    """What an operator knows of a type; texts and numbers may both be listed, one for the other."""
+    """The categories of a type that a node lists in an attribute; texts and numbers may both be listed, as pairs."""
     texts = dtype == ir.DataType.STRING
     for name in _LISTS:
         found: Any = _attribute(node, name)
@@ -140,7 +140,7 @@ def _choices(node: ir.Node, dtype: ir.DataType | None) -> list[Any]:
 
 
 def _common(choices: list[list[Any]]) -> tuple[Any, ...]:
-    """What all of them know, or any does."""
+    """The categories common to all lists, or, without any, of all lists: `[[1, 2], [2, 3]] -> (2,)`."""
     shared = tuple(each for each in choices[0] if all(each in other for other in choices))
     return shared or tuple(each for other in choices for each in other)
 

@@ -16,7 +16,7 @@ from onereshape.prove.values.input_roles import fed
 _PLACE: Final = re.compile(r"\[(\d+)\]$")
 
 Groups = list[list[str]]
-"""Names, those of one size together."""
+"""Lists of names: the dims of a list get the same size."""
 
 
 def apart(model: ir.Model) -> ir.Model:
@@ -32,7 +32,10 @@ def apart(model: ir.Model) -> ir.Model:
 
 
 def groupings(names: Sequence[str], *, together: bool = False) -> Iterator[Groups]:
-    """The names apart; those of places alike where they are at one axis; all of these; `together`: all there are."""
+    """Ways to give dims one size: none alike, unnamed ones alike per axis, all unnamed ones; `together`: all dims.
+
+    `[S, x[1], y[1], y[2]] -> S | x[1] | y[1] | y[2]`, then `S | x[1] y[1] | y[2]`, then `S | x[1] y[1] y[2]`.
+    """
     seen: list[Groups] = []
     for key in (_itself, _axis, _any_place, *([_any] if together else [])):
         found = grouped(names, key)

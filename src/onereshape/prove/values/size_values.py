@@ -37,7 +37,7 @@ STYLES: Final = (
     Style(_ALL),
     Style(ones=True),
 )
-"""In the order in which they are tried; the free ones several times, since each draws other values."""
+"""The styles in the order of trials; the free ones several times, as each draws other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _SizeVector:
     kept: frozenset[int]
 
     def dim(self, axis: int) -> int | None:
-        """A dim of data; None for one that is not known or not there."""
+        """The size of the data's dim at an axis; None where it is not known, or there is no such axis."""
         return self.dims[axis] if -len(self.dims) <= axis < len(self.dims) else None
 
     def between(self, low: int, high: int) -> int:
@@ -59,7 +59,7 @@ class _SizeVector:
         return int(self.rng.integers(low, max(high, low) + 1))
 
     def some(self, axes: Sequence[int]) -> list[int]:
-        """Different ones of these axes, not the kept ones if there are others."""
+        """`count` axes drawn from `axes`, not the kept ones if there are others; the last is repeated if too few."""
         free = [axis for axis in axes if axis not in self.kept] or list(axes) or [0]
         chosen = [int(axis) for axis in self.rng.permutation(free)[: self.count]]
         return chosen + [chosen[-1]] * (self.count - len(chosen))
@@ -141,7 +141,7 @@ def _repeats(asked: _SizeVector) -> list[int]:
 
 
 def _pads(asked: _SizeVector) -> list[int]:
-    """First what comes before each axis, then what comes after."""
+    """Drawn pads of 0 to 2 before all axes, then behind all axes, 0 for axes that are kept: `[0, 1, 0, 2]`."""
     half = max(asked.count // 2, 1)
     return [0 if place % half in asked.kept else asked.between(0, 2) for place in range(asked.count)]
 

@@ -1,4 +1,11 @@
-"""The operators: for each a record that says how its answer is made of terms."""
+"""The operators: for each a record that says how its answer is made of terms; a file for each family.
+
+A new operator needs a record in the file of its family, written from ONNX's specification alone (outside of ONNX it is
+`declared`), and cases: in `tests/terms`, where every change of an answer in onnxruntime must change its words
+(`single_nodes`, `perturbing`), or in the small world of `tests/laws/shape_*.py`, which `tests/laws/test_terms.py` asks.
+`uniform` and `carries` are promises for every N (see `call.Record`): if you are not sure of `uniform`, write
+`uniform=False`; if you are not sure of `carries`, leave it off.
+"""
 
 from __future__ import annotations
 
@@ -50,4 +57,4 @@ _FAMILIES: Final = (
 RECORDS: Final[dict[tuple[str, str], Record]] = {
     ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()
 }
-"""By domain and operator."""
+"""The records by domain and operator: `("", "Add")`, `("com.microsoft", "Gelu")`."""

@@ -16,7 +16,7 @@ from onereshape.terms.records.content import content, growth, places, switch
 from onereshape.terms.tensor import Tensor, terms
 
 _ONE_AXIS: Final = 13
-"""The opset from which Softmax is along one axis; before, all axes from that one on are one."""
+"""The opset from which Softmax is along one axis; in older opsets, along all axes from `axis` on together."""
 _LARGEST: Final = 1 << 62
 
 
@@ -105,7 +105,7 @@ def _top(call: Call) -> Sequence[Tensor]:
 
 
 def _order(call: Call, data: Tensor, whole: Words, kind: tuple[Any, ...]) -> Array | None:
-    """The order in which all of a list are taken, where all orders are gone through; that of numbers is known."""
+    """The order in which a full TopK takes a list's elements, in a run that goes through all orders; None elsewhere."""
     if call.orders is None:
         return None
     if data.values is not None and len({*data.values.tolist()}) == data.size and kind[1] is None:
@@ -170,7 +170,7 @@ def _summed(call: Call, data: Tensor, along: Any) -> Tensor | None:
 
 
 def _total(array: Array) -> float:
-    """More than any sum of these may be."""
+    """The sum of the absolute values: no sum of a part of the array is beyond it."""
     return float(np.abs(array.astype(np.float64)).sum())
 
 

@@ -19,12 +19,12 @@ from onereshape.terms.records.bounds import bounded, bounds, each_bounds, held, 
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 WHOLE: Final = 1 << 53
-"""Integers up to this one are numbers of DOUBLE too."""
+"""The largest integer up to which DOUBLE holds every integer."""
 _BROADCASTS: Final = 7
-"""The opset from which operands are broadcast without being told to."""
+"""The opset from which two operands are broadcast without an attribute."""
 _MANY: Final = {"Max", "Mean", "Min", "Sum"}
 _MANY_BROADCAST: Final = 8
-"""The opset from which operators of many operands do."""
+"""The opset from which the operands of operators of many are broadcast."""
 
 
 def operands(call: Call) -> list[Tensor]:
@@ -218,7 +218,7 @@ def _div(call: Call) -> Sequence[Tensor]:
 
 
 def _demand_divisor(call: Call, divisor: Tensor) -> None:
-    """No integer is divided by 0."""
+    """Refuses a known integer divisor 0, and demands of unknown ones that may be 0 that they are not."""
     if not divisor.is_integer:
         return
     if divisor.known:
@@ -276,12 +276,12 @@ def _mod(call: Call) -> Sequence[Tensor]:
 
 
 def _beyond(*tensors: Tensor) -> bool:
-    """Whether there are integers that DOUBLE does not hold, in which engines take the remainder of C."""
+    """Whether integers are beyond those that DOUBLE holds, in which engines take the remainder of C."""
     return any(each.is_integer and bool(np.any((each.array > WHOLE) | (each.array < -WHOLE))) for each in tensors)
 
 
 def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
-    """Integer terms modulo positive numbers: what lies between two multiples is moved, so that it stays linear."""
+    """Integer terms modulo positive numbers; between two multiples terms stay linear: x in 4..6 modulo 4 -> x - 4."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
     divisor = np.broadcast_to(divisor.astype(np.int64), shape)
     low, high = each_bounds(data)
@@ -329,7 +329,7 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
 
 
 def ambiguous(tensor: Tensor) -> bool:
-    """Whether engines pick as they like among these numbers and others: where there is a NaN or a negative zero."""
+    """Whether engines differ in a Max or Min of these numbers, as there is a NaN or a negative zero among them."""
     if not tensor.known or not tensor.dtype.is_floating_point():
         return False
     values = tensor.array.astype(np.float64)

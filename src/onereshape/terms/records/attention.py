@@ -21,7 +21,7 @@ _ATTRIBUTES: Final = (
 
 
 def _heads(call: Call, tensor: Tensor, name: str) -> Tensor:
-    """Batch, heads, places, width: from four axes or from three."""
+    """A tensor as (batch, heads, places, width), which may be given in three axes: `(1, 5, 8)`, 2 -> `(1, 2, 5, 4)`."""
     if tensor.rank == 4:
         return tensor
     heads = call.attribute(name)
@@ -71,7 +71,7 @@ def _attention(call: Call) -> Sequence[Tensor | None]:
 
 
 def _after(call: Call, place: int, tensor: Tensor) -> Tensor:
-    """What is new, behind what was there."""
+    """New keys or values behind those of the past, which is the input at `place`, along axis 2."""
     past = call.tensor(place)
     if past.rank != 4 or past.shape[:2] != tensor.shape[:2] or past.shape[3] != tensor.shape[3]:
         call.refuse(f"the dims {list(past.shape)} of the past do not go with {list(tensor.shape)}")
@@ -118,7 +118,7 @@ def _fitting(call: Call, shape: tuple[int, ...], operands: Sequence[Words]) -> S
 
 
 def _scores(call: Call, read: tuple[int, Sequence[Words]], query: Tensor, rows: Words) -> Tensor | None:
-    """The scores, at whatever stage: of a query and a key among all keys."""
+    """The scores of queries and keys, at the stage that an attribute names; None where that output is not read."""
     if call.outputs < 4:
         return None
     shape = (*query.shape[:3], rows.shape[2])

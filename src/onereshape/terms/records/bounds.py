@@ -1,4 +1,4 @@
-"""Bounds of integers: what they are whatever is fed, and that a linear form has not wrapped."""
+"""Bounds of integers, which hold whatever is fed; a linear form that has bounds has not wrapped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
 
 _ENDS: Final = np.iinfo(np.int64)
-"""They stand for no bounds."""
+"""The ends of int64, which stand for no bounds."""
 
 
 def each_bounds(tensor: Tensor) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ _SAFE: Final = 1 << 31
 
 
 def small(*arrays: Array | None) -> bool:
-    """Whether bounds are there and may be calculated with."""
+    """Whether all bounds are known and within 2^31, so that they may be added and multiplied in int64."""
     ends = [None if array is None else once(array) for array in arrays]
     return all(
         array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in ends
@@ -75,5 +75,5 @@ def small(*arrays: Array | None) -> bool:
 
 
 def held(low: Array, high: Array) -> Array:
-    """Which bounds may be added and multiplied in int64."""
+    """For each element, whether its bounds may be added and multiplied in int64."""
     return np.asarray((low > -_SAFE) & (high < _SAFE))

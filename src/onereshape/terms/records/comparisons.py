@@ -1,4 +1,4 @@
-"""Comparisons, logic and choices: decided on numbers, for every N where that can be said."""
+"""Comparisons, logic and choices: decided on numbers, and for every N where the numbers show it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _compare(call: Call) -> Sequence[Tensor]:
 
 
 def _plain(tensor: Tensor) -> Any:
-    """Numbers, or texts that are all of one kind: bytes."""
+    """The numbers of a tensor, or its texts, all as bytes."""
     if tensor.dtype != ir.DataType.STRING:
         return tensor.array
     texts = [each if isinstance(each, bytes) else str(each).encode() for each in tensor.array.ravel()]
@@ -57,7 +57,7 @@ def _plain(tensor: Tensor) -> Any:
 
 
 def _decided(call: Call, left: Tensor, right: Tensor) -> bool:
-    """Whether the answer is the same for every N."""
+    """Whether a comparison of numbers has the same answers for every N: the sign of no difference varies."""
     if np.any(place_of(left) - place_of(right)):
         return False
     apart = np.asarray(left.array.astype(np.int64) - right.array.astype(np.int64))

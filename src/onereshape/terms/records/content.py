@@ -23,7 +23,7 @@ def content(call: Call, tensor: Tensor, axes: Sequence[int], *, keep: bool = Fal
 
 
 def content_of(call: Call, words: Words, axes: Sequence[int], *, keep: bool = False) -> Words:
-    """The same of words."""
+    """The content of words along axes, which are gone, or kept as 1."""
     return _finished(call, call.hashing.fold(words, tuple(axes)), words.shape, axes, keep=keep)
 
 
@@ -34,7 +34,7 @@ def _finished(call: Call, folded: Words, shape: tuple[int, ...], axes: Sequence[
 
 
 def places(call: Call, count: int, rank: int, axis: int) -> Words:
-    """A word for each place along an axis, to be broadcast."""
+    """A word for each place along an axis, to be broadcast: count 5, rank 3, axis 1 -> words of `(1, 5, 1)`."""
     found = call.hashing.leaves(call.hashing.key("place along"), count)
     return found.reshape([count if each == axis else 1 for each in range(rank)])
 
@@ -45,7 +45,7 @@ def zero(call: Call, tensor: Tensor) -> Words:
 
 
 def switch(call: Call, name: str, default: int = 0) -> bool:
-    """An attribute that is 0 or 1."""
+    """An attribute that is 0 or 1, as a bool; refused with any other value."""
     found = call.attribute(name, default)
     if found not in {0, 1}:
         call.refuse(f"its attribute {name} is {found}")

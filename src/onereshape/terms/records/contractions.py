@@ -60,7 +60,7 @@ def product(call: Call, left: Tensor, right: Tensor) -> Tensor:
 
 
 def _exact(call: Call, left: Tensor, right: Tensor) -> Tensor:
-    """Integers that are known: sums that wrap as their type does."""
+    """The product of two matrices of known integers, with sums that wrap as their type does."""
     try:
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     except ValueError:
@@ -108,7 +108,7 @@ def _matrices(call: Call, left: Tensor, right: Tensor, turns: Sequence[bool]) ->
 
 
 def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether dims broadcast to others in one direction."""
+    """Whether dims broadcast to a target that does not change: `(1, 4) -> (3, 4)` do, `(3, 4) -> (1, 4)` do not."""
     behind = target[len(target) - len(shape) :]
     return len(shape) <= len(target) and all(dim in {1, of} for dim, of in zip(shape, behind, strict=True))
 
@@ -121,7 +121,7 @@ def _scaled(call: Call, tensor: Tensor, name: str) -> Tensor:
 
 
 def _sum(call: Call, left: Tensor, right: Tensor) -> Tensor:
-    """The same words as Add has."""
+    """The sum of two tensors, with the words that Add would give."""
     if left.values is not None and right.values is not None and left.is_integer:
         return numbers(np.add(left.values, right.values), left.dtype)
     one, two = left.hashed(call.hashing), right.hashed(call.hashing)
@@ -161,7 +161,7 @@ def _matmul_integer(call: Call) -> Sequence[Tensor]:
 
 
 def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None]) -> Tensor:
-    """A product, less what zero points that are not known add to it: sum((y - z) * w) = sum(y * w) - z * sum(w)."""
+    """A product of integers with zero points that are not known, taken off at the end: sum(y * w) - z * sum(w)."""
     known = [None if zero is None or not zero.known else zero for zero in points]
     wide = [centred(call, data, zero) for data, zero in zip(factors, known, strict=True)]
     found = within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
@@ -174,7 +174,7 @@ def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None
 
 
 def _sums(call: Call, data: Tensor, axis: int) -> Tensor:
-    """The sums along an axis, which stays."""
+    """The sums of integers along an axis, which is kept as 1."""
     if data.values is not None:
         total = data.values.astype(np.int64).sum(axis, keepdims=True)
         if np.any(np.abs(total) > np.iinfo(np.int32).max):
@@ -185,7 +185,7 @@ def _sums(call: Call, data: Tensor, axis: int) -> Tensor:
 
 
 def within_type(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tensor:
-    """Sums of so many products, with bounds where they fit into their type."""
+    """Sums of `count` products of `left` and `right`, with bounds where the sums fit into their type."""
     if found.words is None:
         return found
     ends = [end for tensor in (left, right) for end in bounds(tensor)]

@@ -19,7 +19,7 @@ from onereshape.terms.tensor import Tensor, numbers, terms
 
 
 def places(call: Call, *dims: int) -> Words:
-    """A word for each place of these dims."""
+    """A word for each place in a tensor with `dims`, which are its dims."""
     call.check_size(dims)
     return call.hashing.leaves(call.key(op="place"), prod(dims)).reshape(dims)
 
@@ -41,7 +41,7 @@ def _biased(call: Call) -> Sequence[Tensor]:
 
 
 def _rows(call: Call, words: Words, axes: int, *parts: Any) -> tuple[Words, Words]:
-    """Words normalised along their last axes: each with the content of all, and that content."""
+    """Words normalised along their last axes, each mixed with the content along these axes; and that content."""
     behind = tuple(range(words.ndim - axes, words.ndim))
     along = content_of(call, words, behind, keep=True)
     along = call.hashing.mix(own(call, "content", *parts, words.shape[words.ndim - axes :]), along)
@@ -131,7 +131,7 @@ def _turned(tensor: Tensor, turns: Any) -> Tensor:
 
 
 def matrices(call: Call, left: int, right: int) -> Factors:
-    """Two matrices, of which each may be turned."""
+    """The factors of a product of two matrices, turned as `transA` and `transB` say."""
     given = [call.tensor(place) for place in (left, right)]
     if any(each.rank != 2 for each in given):
         call.refuse("its factors are no matrices")
@@ -140,7 +140,7 @@ def matrices(call: Call, left: int, right: int) -> Factors:
 
 
 def added(call: Call, place: int, shape: tuple[int, ...]) -> Words:
-    """The words of what is added to a product: of dims that broadcast to it, and never beyond."""
+    """The words of an addend of a product with dims `shape`, refused unless it broadcasts to them; 0 if not given."""
     if not call.has(place):
         return np.asarray(np.uint64(0))
     found = call.tensor(place)

@@ -23,14 +23,14 @@ from onereshape.terms.tensor import Tensor, terms
 
 @dataclass(slots=True)
 class _Samples:
-    """What an operator reads, sample by sample."""
+    """The inputs of an operator, in a word per sample: of its own part, and of what all samples share."""
 
     call: Call
     batch: int
     parts: list[Words] = field(default_factory=list)
 
     def own(self, place: int, axis: int = 0, *, shared: bool = False) -> None:
-        """An input that has the samples along an axis; one that may be `shared` has a 1 there instead."""
+        """Adds the words of an input that has the samples along an axis, or 1 if it may be `shared`."""
         if not self.call.has(place):
             self.parts.append(np.zeros(1, np.uint64))
             return
@@ -43,7 +43,7 @@ class _Samples:
         self.parts.append(self.call.hashing.mix(self.call.key(place, dims, op="sample"), part))
 
     def common(self, place: int) -> None:
-        """An input that all samples read."""
+        """Adds the words of an input that all samples read as a whole."""
         if not self.call.has(place):
             self.parts.append(np.zeros(1, np.uint64))
             return
@@ -87,7 +87,7 @@ def _mask(call: Call, samples: _Samples, place: int) -> None:
 
 
 def _present(call: Call, past: int, length: int, dims: Sequence[int]) -> int:
-    """The length of what is kept, behind what is given of it."""
+    """The length of the present keys: `length`, and that of the past ones, input `past`, whose dims must be `dims`."""
     if not call.has(past):
         return length
     found = call.tensor(past).shape
@@ -193,7 +193,7 @@ def _multi_head(call: Call) -> Sequence[Value]:
 
 
 def _check_grouped(call: Call) -> None:
-    """Refuses what goes beyond attention."""
+    """Refuses a GroupQueryAttention whose inputs or attributes ask for more than attention."""
     if call.has(1) != call.has(2) or call.has(3) != call.has(4):
         call.refuse("it has only one of keys and values")
     if {call.attribute("k_quant_type"), call.attribute("v_quant_type")} != {"NONE"}:

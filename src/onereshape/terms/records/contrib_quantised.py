@@ -33,12 +33,12 @@ _NOTHING: Final = np.asarray(np.uint64(0))
 
 
 def _pairs(call: Call, dtype: ir.DataType, *scales: int) -> list[Words]:
-    """Scales that are single numbers, each with the zero point behind it."""
+    """The words of scales at these inputs, and of the zero point after each, all single numbers: `1 -> inputs 1, 2`."""
     return [word for place in scales for word in (single(call, place), single_or_zero(call, place + 1, dtype))]
 
 
 def _element(call: Call) -> Sequence[Tensor]:
-    """A function of one element."""
+    """A function of each element, of two scales and of two zero points."""
     data = call.tensor(0)
     words = call.words(0), *_pairs(call, data.dtype, 1, 3)
     return [limited(call.mixed(data.dtype, own(call, data.dtype.name, *call.settings()), *words).array, data.dtype)]
@@ -109,7 +109,7 @@ def _global_pool(call: Call) -> Sequence[Tensor]:
 
 
 def _pool(call: Call) -> Sequence[Tensor]:
-    """What is padded and what lies beyond the pads are words of their own, so that they are counted."""
+    """QLinearAveragePool: pads, and places beyond the pads, have words of their own, so that they are counted."""
     data = _space(call)
     if call.attribute("ceil_mode") not in {0, 1}:
         call.refuse("its mode is neither floor nor ceil")

@@ -94,7 +94,7 @@ def _stack(call: Call, parts: Sequence[Value], axis: int) -> Tensor:
 
 
 def _part(tensor: Tensor, axis: int, place: int) -> Tensor:
-    """One place of an axis; the other dims grow as they did."""
+    """The slice of a tensor at a place of an axis, which is gone: `[5, 3] -> [3]`; the other dims grow as before."""
     found = tensor.moved(lambda array: np.take(array, place, axis))
     growth = tuple(each for other, each in enumerate(tensor.growth) if other != axis)
     return replace(found, growth=growth if any(growth) else (), _cache={})
@@ -127,7 +127,7 @@ def _listed(call: Call, name: str, count: int) -> list[int]:
 def _scanned(
     call: Call, states: Sequence[Value], scanned: Sequence[tuple[Tensor, int]], directions: Sequence[int]
 ) -> list[Value]:
-    """The last states, and what each turn gave."""
+    """The outputs of a Scan, its body run for each place in turn: the last states, and the scan outputs joined."""
     lengths = {each.shape[axis] for each, axis in scanned}
     if len(lengths) > 1 or max(lengths) > _TURNS:
         call.refuse(f"scans dims of {sorted(lengths)}")

@@ -15,25 +15,25 @@ HALF: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class ResizedAxis:
-    """One axis that is resized."""
+    """An axis that Resize resizes: its sizes, its scale and its region."""
 
     before: int
-    """Its dim."""
+    """The size of the data along the axis; `after` is that of the answer."""
     after: int
     scale: Fraction
-    """As it is given, or the ratio of the dims."""
+    """The scale that is given, or the ratio of the sizes."""
     start: Fraction = Fraction(0)
-    """Of the region, where there is one."""
+    """The start of the region, as a part of the axis."""
     end: Fraction = Fraction(1)
 
     @property
     def scales(self) -> tuple[Fraction, ...]:
-        """The scale that is given and that of the dims: the specification says the latter, engines take the former."""
+        """The given scale, which engines take, and the ratio of the dims, as the specification says, if it differs."""
         ratio = Fraction(self.after, self.before)
         return (ratio,) if ratio == self.scale else (self.scale, ratio)
 
     def keeps(self, transformation: str) -> bool:
-        """Whether it is as it was."""
+        """Whether the axis keeps its elements under a `coordinate_transformation_mode`."""
         if transformation == "tf_half_pixel_for_nn":
             return False
         region = transformation != "tf_crop_and_resize" or (self.start == 0 and self.end == 1)
@@ -91,7 +91,7 @@ def reads(
 ) -> tuple[tuple[tuple[Fraction, ...], ...], tuple[tuple[int, int], ...]]:
     """The coordinates of each place by all of these, and the first and the last place that is read around them.
 
-    >>> reads(Axis(2, 2, Fraction(1)), ("asymmetric",))[1]
+    >>> reads(ResizedAxis(2, 2, Fraction(1)), ("asymmetric",))[1]
     ((-1, 1), (0, 2))
     """
     options = tuple(
@@ -108,7 +108,7 @@ def reads(
 def nearest(axis: ResizedAxis, transformation: str, how: str) -> tuple[int, ...] | None:
     """The place that is read at each place of the answer; None where rounding may make it another.
 
-    >>> nearest(Axis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")
+    >>> nearest(ResizedAxis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")
     (0, 0, 1, 1)
     """
     found = []

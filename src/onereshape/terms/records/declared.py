@@ -33,10 +33,10 @@ class Declared:
     types: Mapping[str, str]
     attributes: Mapping[str, Any]
     outputs: int = 1
-    """How many there may be."""
+    """How many outputs a node may have."""
 
     def check(self, call: Call) -> Mapping[str, Any]:
-        """The attributes, with those that are left out filled in."""
+        """The attributes of a call, with defaults; refuses inputs, outputs and attributes that are not declared."""
         if call.outputs > self.outputs:
             call.refuse(f"has {call.outputs} outputs")
         letters = self.inputs.split()
@@ -99,7 +99,7 @@ def own(call: Call, *parts: Any) -> int:
 
 
 def vector(call: Call, place: int, size: int) -> Tensor:
-    """An input that has one dim, of a known size."""
+    """The input at a place, refused unless it is a vector of `size` elements."""
     found = call.tensor(place)
     if found.shape != (size,):
         call.refuse(f"input {place} has the dims {list(found.shape)}, and should have {[size]}")

@@ -128,7 +128,7 @@ def _summed(call: Call, operands: Sequence[_Labelled], output: tuple[str | int, 
 
 
 def _content(call: Call, term: _Labelled, shared: Sequence[Any], output: Sequence[Any]) -> Words:
-    """What an operand gives to each element of the answer, whose axes it gets: sums, then what is multiplied."""
+    """The words of an operand for each element of the answer, in the answer's axes: sums, then the factors' content."""
     rest = [label for label in output if label in term.labels]
     inner = [label for label in shared if label in term.labels]
     alone = [label for label in term.labels if label not in output and label not in shared]

@@ -47,14 +47,14 @@ def _check_rows(call: Call, data: Tensor) -> None:
 
 
 def _row(call: Call) -> Words:
-    """Of each row all that is in it."""
+    """The content of each row of input 0, one word per row: `[N, F] -> [N, 1]`."""
     data = call.tensor(0)
     _check_rows(call, data)
     return content(call, data, (1,), keep=True)
 
 
 def _by_row(call: Call, width: int, kind: ir.DataType, *parts: Any) -> Tensor:
-    """So many elements of each row, each a function of all of it."""
+    """`width` elements for each row, functions of the whole row: `[N, F] -> [N, width]`."""
     row = _row(call)
     call.check_size((len(row), width))
     return call.mixed(kind, _key(call, *parts, *_asked(call)), row, places(call, width, 2, 1))
@@ -70,7 +70,7 @@ def _each(kind: Callable[[Call], ir.DataType]) -> Callable[[Call], Sequence[Tens
 
 
 def _features(call: Call, *names: str) -> list[Words]:
-    """Attributes that have a number for each feature, or one for all."""
+    """The words of attributes that list a number for each feature of input 0, or a single number for all."""
     data = call.tensor(0)
     given = [call.attribute(name) or [] for name in names]
     counts = {len(each) for each in given}
@@ -180,7 +180,7 @@ def _maps(call: Call) -> Sequence[Tensor]:
 
 
 def _targets(name: str) -> Callable[[Call], Sequence[Tensor]]:
-    """As many numbers for each row as an attribute says."""
+    """A rule that gives as many numbers for each row as the attribute `name` says."""
 
     def rule(call: Call) -> Sequence[Tensor]:
         kind = call.tensor(0).dtype if call.op == "TreeEnsemble" else _FLOAT

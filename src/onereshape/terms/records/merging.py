@@ -16,7 +16,7 @@ from onereshape.terms.tensor import Tensor
 _NONE: Final = np.iinfo(np.int64)
 
 Together = Callable[[Sequence[Array]], Array]
-"""From an array of each tensor to the array of their elements."""
+"""Makes one array of an array from each tensor: a concatenation, say."""
 
 
 def merged(call: Call, parts: Sequence[Tensor], together: Together) -> Tensor:

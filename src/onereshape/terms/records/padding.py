@@ -1,4 +1,4 @@
-"""Elements beside those that are there, and elements that are left out or turned around by their place."""
+"""Padding: elements beside the data, and elements that are left out or turned around by their place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _pad(call: Call) -> Sequence[Tensor]:
 
 
 def _pads(call: Call, data: Tensor) -> tuple[list[int], list[int]]:
-    """What is added before and behind each axis."""
+    """The pads of a Pad before all axes and behind all axes: `[1, 2, 3, 4] -> [1, 2], [3, 4]`; negative ones cut."""
     if call.version >= _PADS_ARE_INPUT:
         pads = call.integers(1)
         if call.tensor(1).depends:
@@ -68,7 +68,7 @@ def _pads(call: Call, data: Tensor) -> tuple[list[int], list[int]]:
 
 
 def _filling(call: Call, data: Tensor) -> Tensor:
-    """What a Pad puts beside the data."""
+    """The element that a Pad puts beside the data, a scalar: 0 where none is given."""
     if call.version < _PADS_ARE_INPUT:
         return numbers(np.asarray(call.attribute("value", 0.0), data.dtype.numpy()), data.dtype)
     if not call.has(2):

@@ -136,7 +136,7 @@ def _bent_windows(call: Call, data: Tensor, weights: Tensor, group: int, groups:
 
 
 def _content(call: Call, place: int, shape: tuple[int, ...]) -> Words:
-    """What offsets or a mask say of each window."""
+    """The content of an input's channels for each window: of the offsets or the mask of a DeformConv."""
     found = call.shaped(place, *shape)
     if any(found.growth[1:]):
         call.doubt("is over a dim that grows with the number of samples")

@@ -23,7 +23,7 @@ from onereshape.terms.records.bounds import bounds, each_bounds
 from onereshape.terms.tensor import Tensor, moderate, terms
 
 _BOXES: Final = 1 << 14
-"""Different ranges that the indices of one node may have."""
+"""The most different ranges that the indices of a node may have."""
 
 
 def places(call: Call, index: Tensor, length: int) -> Array:
@@ -63,28 +63,28 @@ def growth_of(tensor: Tensor, axis: int) -> int:
 
 
 def columned(index: Tensor) -> Tensor:
-    """An index of one number, as a row of it."""
+    """Indices of a single number, with a last axis of 1: `[2, 3] -> [2, 3, 1]`."""
     return index.moved(lambda array: array[..., None])
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Indices of several numbers each: where they may point to, and where they do."""
+    """Indices of w numbers: the box of places `low` to `high` that an index may point to, and the place within it."""
 
     low: Array
     high: Array
-    """The bounds of each number, in the last axis."""
+    """The bounds of an index's numbers, in the last axis, of length w."""
     columns: tuple[Words, ...]
-    """Each number, counted from its lower bound on."""
+    """The words of each of the w numbers, counted from its lower bound."""
 
     @property
     def settled(self) -> bool:
-        """Whether each may point to one place only."""
+        """Whether every index may point to a single place only."""
         return bool(np.all(self.low == self.high))
 
     @property
     def words(self) -> Words:
-        """Where each points to in its box, counted through it from its start."""
+        """The words of the place that an index has in its box, counted in row-major order."""
         found, step = np.zeros(self.low.shape[:-1], np.uint64), np.ones(self.low.shape[:-1], np.uint64)
         for axis in reversed(range(len(self.columns))):
             found = found + self.columns[axis] * step
@@ -107,7 +107,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
 
 
 def column(index: Tensor, axis: int) -> Tensor:
-    """One number of each index."""
+    """A number of each index: of indices `[2, 3, w]` those at `[:, :, axis]`."""
     return index.moved(lambda array: array[..., axis])
 
 
@@ -136,18 +136,18 @@ class Source:
     call: Call
     data: Tensor
     axis: int
-    """The first of them."""
+    """The first of these axes; there are `count`."""
     count: int
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """How much there is to be picked from."""
+        """The sizes of the axes that are picked from."""
         return self.data.shape[self.axis : self.axis + self.count]
 
     def contents(self, low: Array, high: Array) -> Words:
-        """For each box all that is in it, in its order, for all that is before and behind the axes.
+        """The content of each box, in its order, for all elements before and behind the axes.
 
-        That of a box of one place is the element itself.
+        The content of a box of one place is the element itself.
         """
         around = (prod(self.data.shape[: self.axis]), prod(self.data.shape[self.axis + self.count :]))
         self.call.check_size([len(low), *around])
@@ -168,7 +168,7 @@ class Source:
 
 
 def _boxes(call: Call, found: Reach) -> tuple[Array, Array, Array]:
-    """The different boxes of some indices: their bounds, and which one each has."""
+    """The different boxes of indices: their lower and upper bounds, and the number of each index's box."""
     width = found.low.shape[-1]
     rows = np.concatenate([found.low, found.high], -1).reshape(-1, 2 * width)
     unique, which = np.unique(rows, axis=0, return_inverse=True)

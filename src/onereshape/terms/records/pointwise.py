@@ -21,7 +21,7 @@ _PLAIN: Final = (
     "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu Log Mish Selu "
     "Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh ThresholdedRelu"
 ).split()
-"""Floats by structure: engines round them as they like."""
+"""Functions of floats that stay terms, even of numbers: engines round them as they like."""
 
 _EXACT: Final[dict[str, Any]] = {
     "Abs": np.abs,
@@ -33,7 +33,7 @@ _EXACT: Final[dict[str, Any]] = {
     "Reciprocal": np.reciprocal,
     "Relu": lambda array: np.maximum(array, np.zeros((), array.dtype)),
 }
-"""Done on numbers, where there is one right answer."""
+"""Functions that are done on numbers, as there is one right answer."""
 
 _LONG: Final = 1 << 10
 """Exponents that are not worth a thought."""

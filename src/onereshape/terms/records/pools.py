@@ -49,12 +49,12 @@ def _nothing(call: Call) -> Words:
 
 
 def _pool_key(call: Call, name: str, count: int, *parts: Any) -> int:
-    """The same for a pool and for one over all places."""
+    """The key of a pool over windows of `count` places; GlobalMaxPool has that of a MaxPool with one such window."""
     return call.key(count, *parts, op=name)
 
 
 def max_pool(call: Call) -> Sequence[Tensor]:
-    """The largest of each window, and where it is."""
+    """MaxPool: the largest element of each window, and its index, if that output is read."""
     data = call.tensor(0)
     windows = _windows(call, data)
     content = _pooled(call, data, windows, _nothing(call))
@@ -143,7 +143,7 @@ def _lp_pool(call: Call) -> Sequence[Tensor]:
 
 
 def _global_pool(call: Call) -> Sequence[Tensor]:
-    """As a pool with one window over all places."""
+    """A global pool, as a pool with one window over all places."""
     data = call.tensor(0)
     if data.rank < 3:
         call.refuse(f"the dims {list(data.shape)} are not those of a pool")

@@ -31,7 +31,7 @@ def zero(call: Call, dtype: ir.DataType) -> Tensor:
 
 
 def single(call: Call, place: int) -> Words:
-    """The word of an input that is one number."""
+    """The word of the input at a place, refused unless it is a single number."""
     found = call.tensor(place)
     if found.size != 1 or found.rank > 1:
         call.refuse(f"input {place} has the dims {list(found.shape)}, and should be one number")
@@ -48,7 +48,7 @@ def single_or_zero(call: Call, place: int, dtype: ir.DataType) -> Words:
 
 
 def limited(words: Words, dtype: ir.DataType) -> Tensor:
-    """Terms of a type that saturates: integers are within what it holds."""
+    """Terms of a type, with the bounds of the type where it is an integer of at most 32 bits: INT8 -> -128 to 127."""
     if not dtype.is_integer() or dtype.bitwidth > 32:
         return terms(words, dtype)
     signed = dtype.is_signed()
@@ -134,7 +134,7 @@ def quantized(  # noqa: PLR0913 - what the formula has
 
 
 def _by_steps(call: Call, data: Tensor, scale: Tensor, point: Tensor) -> Tensor:
-    """The same as other operators write it."""
+    """QuantizeLinear to UINT8 as Div, Round, Cast, Add and Clip would do it, with the terms that these give."""
     zero, top = (numbers(np.asarray(number, np.float32)) for number in (0, 255))
     steps = _step(call, "Round", _step(call, "Div", data, scale))
     moved = _step(call, "Add", steps, _step(call, "Cast", point, to=int(ir.DataType.FLOAT)))
@@ -142,7 +142,7 @@ def _by_steps(call: Call, data: Tensor, scale: Tensor, point: Tensor) -> Tensor:
 
 
 def _rounded(data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType) -> Array | None:
-    """By value, where each step has one right answer."""
+    """QuantizeLinear of FLOAT numbers to integers of 8 or 16 bits; None where engines may round differently."""
     plain = {data.dtype, scale.dtype, precision} == {ir.DataType.FLOAT}
     if not plain or not point.is_integer or point.dtype.bitwidth not in {8, 16}:
         return None
@@ -175,7 +175,7 @@ def whole(call: Call, tensor: Tensor) -> Words:
 
 
 def _dynamic(call: Call) -> Sequence[Tensor]:
-    """By its formula, as if it were written with other operators: all samples have one scale and one zero point."""
+    """DynamicQuantizeLinear by its formula in plain operators: all samples share a scale and a zero point."""
     data = call.tensor(0)
     if not data.size:
         call.refuse("there is no least and no largest of no elements")
@@ -196,11 +196,11 @@ _STEPS: Final = {
     **reductions.RECORDS,
 }
 _STEP_VERSION: Final = 13
-"""Of the operators of a formula."""
+"""The opset version of the operators that a formula is made of."""
 
 
 def _step(call: Call, op: str, *inputs: Tensor, **attributes: int) -> Tensor:
-    """What another operator makes of these inputs."""
+    """The result of the operator `op` on these inputs, as if it were a node of its own."""
     step = replace(call, op=op, version=_STEP_VERSION, inputs=inputs, outputs=1, attributes=attributes)
     (found,) = _STEPS[op].rule(step)
     if not isinstance(found, Tensor):
@@ -242,7 +242,7 @@ class Factors:
         return self.call.hashing.mix(self.call.key(what, op="product"), along, *parameters)
 
     def per_row(self, place: int) -> Words:
-        """A scale or a zero point of the first: one, or one for each row."""
+        """The words of a scale or zero point of the left factor: a single number, or a number per row."""
         tensor = self.call.tensor(place)
         if tensor.size == 1 and tensor.rank <= 1:
             return single(self.call, place)
@@ -253,7 +253,7 @@ class Factors:
         return self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, which are not those of rows")
 
     def per_column(self, place: int) -> Words:
-        """A scale or a zero point of the second: one, or one for each column."""
+        """The words of a scale or zero point of the right factor: a single number, or a number per column."""
         tensor = self.call.tensor(place)
         if tensor.size == 1 and tensor.rank <= 1:
             return single(self.call, place)

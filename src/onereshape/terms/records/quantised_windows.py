@@ -33,7 +33,7 @@ class WindowPlan:
     before: tuple[int, ...]
     after: tuple[int, ...]
     counts: tuple[int, ...]
-    """How many windows there are."""
+    """The number of windows along each axis."""
 
     def contents(self, call: Call, words: Words, outside: Words) -> Words:
         """The content of each window of words [..., *space], in its order; it is not yet mixed."""
@@ -161,7 +161,7 @@ def convolution(call: Call, data: Tensor, weights: Tensor, outside: Words) -> Co
 
 
 def per_filter(call: Call, place: int, filters: int, rank: int) -> Words:
-    """A parameter that is one number, or one for each filter."""
+    """The words of a parameter that is a single number or a vector of `filters`, shaped `[filters, 1, ...]` then."""
     tensor = call.tensor(place)
     if tensor.size == 1 and tensor.rank <= 1:
         return single(call, place)

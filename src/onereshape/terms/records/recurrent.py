@@ -172,7 +172,7 @@ def _parameters(layer: _Layer, which: int) -> Words:
 
 
 def _or_zero(layer: _Layer, place: int, shape: tuple[int, ...]) -> Words:
-    """Parameters that are 0 where they are not given."""
+    """The words of the input at a place, which has dims `shape`; those of 0 where it is not given."""
     call = layer.call
     if not call.has(place):
         return np.broadcast_to(zero(call, call.tensor(0)), shape)

@@ -29,9 +29,9 @@ _EXACT: Final[dict[str, Any]] = {
     "ReduceProd": np.multiply,
     "ReduceSum": np.add,
 }
-"""Done on numbers where there is one right answer."""
+"""Reductions that are done on numbers where there is one right answer."""
 _IDENTITIES: Final = {*_EXACT, "ReduceMean"}
-"""Those that leave a single element as it is."""
+"""Reductions that leave a single element as it is."""
 _OTHERS: Final = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSumSquare")
 _LARGEST: Final = 1 << 62
 
@@ -84,7 +84,7 @@ def _reduced(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor:
 
 
 def _has_one_answer(op: str, data: Tensor, axes: AxisNumbers) -> bool:
-    """Whether each order of doing it gives the same, and the type holds it."""
+    """Whether a reduction of these numbers has the same answer in any order, which its type holds exactly."""
     values = data.array
     if data.dtype == ir.DataType.BOOL:
         return True
@@ -101,7 +101,7 @@ def _has_one_answer(op: str, data: Tensor, axes: AxisNumbers) -> bool:
 
 
 def _leaning(call: Call, data: Tensor, axes: AxisNumbers, values: Array) -> tuple[Part, Part]:
-    """What a reduction of known integers makes of their slopes and places."""
+    """The slopes and places of a reduction of known integers, from those of the data, or 0 and a doubt."""
     if growth(data, axes):
         if not data.depends and call.op == "ReduceSum" and call.samples:
             return values.astype(np.int64) // call.samples, 0  # each sample has the same, so it is N times that
@@ -117,7 +117,7 @@ def _leaning(call: Call, data: Tensor, axes: AxisNumbers, values: Array) -> tupl
 
 
 def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: AxisNumbers) -> tuple[Part, Part]:
-    """A product leans as the one factor does that leans, times all others."""
+    """The slopes and places of a product: those of the only factor that depends on N, times all other factors."""
     leans = (parts[0] != 0) | (parts[1] != 0)
     if np.any(np.add.reduce(leans.astype(np.int64), axes) > 1):
         call.doubt("multiplies two numbers that depend on the number of samples")
@@ -127,7 +127,7 @@ def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: AxisNum
 
 
 def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: AxisNumbers) -> tuple[Part, Part]:
-    """The largest or least of numbers that depend on N, if the same one is it for every N >= 1."""
+    """The slopes and places of the largest or least numbers; doubts unless these stay so for every N >= 1."""
     rest = [axis for axis in range(values.ndim) if axis not in axes]
     sign = 1 if call.op == "ReduceMax" else -1
 

@@ -1,4 +1,4 @@
-"""Movement by dims: the elements stay what they are."""
+"""Movement by dims: elements move, and keep their words."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _tile(call: Call) -> Sequence[Tensor]:
 
 
 def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
-    """Tensors one after the other along an axis, with all that goes beside them."""
+    """A Concat of tensors along an axis, with bounds, slopes and places: `[2, 3], [2, 5]` along axis 1 -> `[2, 8]`."""
     total = [*parts[0].shape]
     total[axis] = sum(each.shape[axis] for each in parts)
     call.check_size(total)

@@ -27,9 +27,9 @@ _TRANSFORMS: Final = {
     "tf_crop_and_resize": (11, 99),
     "half_pixel_symmetric": (19, 99),
 }
-"""From which version of Resize to which there are these."""
+"""The first and the last version of Resize that has each transformation."""
 _LONGEST: Final = 1 << 15
-"""Places of an axis that are looked at one by one."""
+"""The longest axis whose places are looked at one by one."""
 _OLD: Final = "of old"
 """Before opset 11 it is not said where places lie."""
 _NEAREST: Final = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
@@ -106,7 +106,7 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, ResizedAxi
 
 
 def _scales(call: Call, count: int) -> list[Fraction] | None:
-    """The scales as they are given, if they are."""
+    """The scales of `count` axes as the node gives them; None where it gives sizes."""
     if call.op == "Upsample" and call.version < 7:
         found: Any = [1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")]
     elif call.op == "Upsample" and call.version < 9:
@@ -135,7 +135,7 @@ def _regions(call: Call, count: int) -> list[tuple[Fraction, Fraction]]:
 def _check_rounding(
     call: Call, data: Tensor, places: Sequence[int], scales: Sequence[Fraction], regions: Sequence[Any]
 ) -> None:
-    """Refuses scales by which engines get other dims: they multiply floats, and may forget that it is of a region."""
+    """Refuses scales by which engines may get different dims: they multiply floats, and may leave out the region."""
     for place, scale, (start, end) in zip(places, scales, regions, strict=True):
         if floor(data.shape[place] * scale) != floor(data.shape[place] * (end - start) * scale):
             call.refuse("scales a region, to which engines do not give the same dims")
@@ -144,7 +144,7 @@ def _check_rounding(
 
 
 def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequence[int]) -> None:
-    """Doubts sizes that depend on the number of samples, unless they are those of the dims for all of them."""
+    """Doubts sizes that depend on the number of samples, unless they equal the dims of the data for every N."""
     slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(3))), (len(sizes),))
     for place, size, slope in zip(places, sizes, slopes, strict=True):
         growth = data.growth[place] if data.growth else 0
@@ -153,7 +153,7 @@ def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequen
 
 
 def _along(call: Call, data: Tensor, place: int, axis: ResizedAxis, transformation: str) -> Tensor:
-    """One axis resized."""
+    """The data resized along the axis at `place`: moved in mode nearest, a function of the places read in any other."""
     mode = str(call.attribute("mode", "nearest"))
     if mode not in {"nearest", "linear", "bilinear", "cubic"} or (mode == "cubic" and transformation == _OLD):
         call.refuse(f"there is no mode {mode!r}")
@@ -182,7 +182,7 @@ def _along(call: Call, data: Tensor, place: int, axis: ResizedAxis, transformati
 
 
 def _nearest(call: Call, axis: ResizedAxis, transformation: str) -> list[int] | None:
-    """The places that are read, if there is no doubt about them."""
+    """The place that each place of the answer copies, `[0, 0, 1, 1]` for twice the size; None where engines differ."""
     if transformation == _OLD:
         both = nearest(axis, "asymmetric", "floor"), nearest(axis, "half_pixel", "round_prefer_floor")
         return None if both[0] is None or both[0] != both[1] else [*both[0]]

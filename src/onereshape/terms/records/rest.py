@@ -17,7 +17,7 @@ from onereshape.terms.tensor import Tensor, numbers, terms
 
 
 def _bit_cast(call: Call) -> Sequence[Tensor]:
-    """The same bits as another type."""
+    """BitCast: the bits of data as another type."""
     data = call.tensor(0)
     try:
         kind = ir.DataType(int(call.attribute("to")))
@@ -71,7 +71,7 @@ def _swiglu(call: Call) -> Sequence[Tensor]:
 
 
 def _counted(call: Call) -> Sequence[Tensor]:
-    """How often each of some sequences is in a row."""
+    """TfIdfVectorizer: for each of its sequences a count of a row, as a function of the whole row."""
     data = call.tensor(0)
     indexes = call.attribute("ngram_indexes")
     if data.rank not in {1, 2} or not prod(data.shape) or not indexes or min(indexes) < 0:

@@ -84,7 +84,7 @@ def _roi_align(call: Call) -> Sequence[Tensor]:
 
 
 def _picked(call: Call, data: Tensor, index: Tensor, images: Words) -> Words:
-    """The image of each region: by a number one of them, by data any."""
+    """The words of the image that each region is cut from: an image by a known index, a function of many by data."""
     check_index(call, index, data, 0)
     if not data.shape[0]:
         call.refuse("picks from nothing")

@@ -21,10 +21,10 @@ from onereshape.terms.records.picking import Reach, check_around, check_index, c
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _BOXES: Final = 1 << 14
-"""Different ranges of indices that are told apart; more than that share one."""
+"""The most different ranges of indices that are told apart; more ranges share one box."""
 
 _TURNS: Final = 1 << 16
-"""Updates of one place, which follow one another."""
+"""The most updates of a place, which follow one another."""
 
 _REDUCED: Final = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
@@ -44,11 +44,11 @@ class _Writing:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """How much there is to be written to."""
+        """The sizes K1, ..., Kw of the axes that indices point into."""
         return self.data.shape[1:-1]
 
     def known(self) -> Tensor:
-        """The indices are numbers: each update goes to its place, and those to one place follow one another."""
+        """The data after updates whose indices are numbers: updates of the same place follow one another."""
         call, count = self.call, prod(self.lengths)
         low = self.found.low
         flat = np.ravel_multi_index(tuple(np.moveaxis(low, -1, 0)), self.lengths) if low.size else low[..., 0]
@@ -85,7 +85,7 @@ class _Writing:
         return numbers(values.reshape(self.data.shape), self.data.dtype)
 
     def _reduced(self, before: Words, update: Words) -> Words:
-        """One update after another."""
+        """The words of elements `before` reduced with an update: their sum, product, largest or least."""
         if self.reduction == "add" and self.data.is_integer and self._small:
             return before + update
         if self.reduction in {"max", "min"} and not self.data.is_integer:  # engines differ in what is no number
@@ -98,7 +98,7 @@ class _Writing:
         return small(*bounds(self.data), *bounds(self.updates))
 
     def by_data(self) -> Tensor:
-        """Every element that may be written to depends on all that may be written there."""
+        """The data after updates by data: an element depends on all updates that may be written to it."""
         call, hashing = self.call, self.call.hashing
         if self.data.depends or self.updates.depends:
             call.doubt("writes by data among numbers that depend on the number of samples")
@@ -116,7 +116,7 @@ class _Writing:
         return terms(words, self.data.dtype, *self._ends())
 
     def _write(self, words: Words, given: Words, lines: Array, box: tuple[Array, Array], members: Array) -> None:
-        """Writes to one box of some lines."""
+        """Writes into `words`, at a box of these lines, the updates of the indices `members`, which point into it."""
         call, hashing = self.call, self.call.hashing
         first, last = box
         sizes = last - first + 1
@@ -148,7 +148,7 @@ class _Writing:
         return found
 
     def _ends(self) -> tuple[Array | None, Array | None]:
-        """Bounds of integers that are replaced by others."""
+        """The bounds of the data after updates that replace integers: the least and the largest of both; else None."""
         if self.reduction != "none" or not self.data.is_integer:
             return None, None
         ends = [bounds(each) for each in (self.data, self.updates) if each.size]
@@ -181,7 +181,7 @@ def _written(data: Array, updates: Array, places: Array) -> Array:
 
 
 def _shared(ends: Array, lengths: Sequence[int]) -> Iterator[tuple[Array, Array, Array]]:
-    """Boxes that do not meet, and which indices point into each; those that meet become one that holds both."""
+    """The boxes of indices, merged until none overlap: lower and upper ends, and the numbers of a box's indices."""
     boxes, which = np.unique(ends, axis=0, return_inverse=True)
     which = which.ravel()
     if len(boxes) > _BOXES:

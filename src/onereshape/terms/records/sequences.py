@@ -15,7 +15,7 @@ from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers
 
 _PARTS: Final = 1 << 14
-"""Tensors that one is split into."""
+"""The most tensors that a tensor is split into."""
 
 
 def sequence(call: Call, place: int) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from onereshape.terms.tensor import Tensor, terms
 
 
 def _count(call: Call, place: int) -> int:
-    """An input that is one known integer."""
+    """The positive integer in the input at a place; refused if it is none or depends on data."""
     found = call.scalar(place)
     if not call.tensor(place).is_integer or found < 1:
         call.refuse(f"its input {place} is {found}")
@@ -77,7 +77,7 @@ def _short_time(call: Call) -> Sequence[Tensor]:
 
 
 def _table(call: Call, shape: Sequence[int], *numbers: object) -> Sequence[Tensor]:
-    """Numbers that follow from a few others; engines round them as they like."""
+    """A table with dims `shape` that follows from `numbers`, as terms: engines round its entries as they like."""
     kind = call.attribute("output_datatype", 1)
     try:
         dtype = ir.DataType(kind)

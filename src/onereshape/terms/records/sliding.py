@@ -1,4 +1,4 @@
-"""Windows: which places of a dim each place of the answer reads, from strides, dilations and pads."""
+"""Windows: the places of a dim that each place of the answer reads, from strides, dilations and pads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Windows:
     """The windows along one axis."""
 
     size: int
-    """Of the dim that is read."""
+    """The size of the dim that is read."""
     kernel: int
     stride: int = 1
     dilation: int = 1
@@ -31,7 +31,7 @@ class Windows:
     end: int = 0
     """And behind the last; a window may go beyond them if dims are rounded up."""
     count: int = 0
-    """How many windows there are."""
+    """The number of windows."""
 
     @property
     def reach(self) -> int:
@@ -50,7 +50,7 @@ class Windows:
 
 
 def sizes(call: Call, name: str, count: int, default: int = 1) -> list[int]:
-    """An attribute that has a positive number for each axis."""
+    """An attribute that lists a positive number for each of `count` axes: strides, dilations; else the default."""
     found = call.attribute(name)
     if not found:
         return [default] * count
@@ -60,7 +60,7 @@ def sizes(call: Call, name: str, count: int, default: int = 1) -> list[int]:
 
 
 def pads_of(call: Call, count: int) -> list[tuple[int, int]]:
-    """What is added before and behind each axis."""
+    """The pads before and behind each axis, from the attribute: `pads = [1, 2, 3, 4] -> [(1, 3), (2, 4)]`."""
     found = call.attribute("pads") or [0] * (2 * count)
     if len(found) != 2 * count or min(found, default=0) < 0:
         call.refuse(f"its pads {list(found)} are not those of {count} axes")
@@ -134,7 +134,7 @@ def check_growth(call: Call, data: Tensor, windows: Sequence[Windows]) -> None:
 
 
 def padded(call: Call, words: Words, windows: Sequence[Windows], pad: Words, beyond: Words | None = None) -> Words:
-    """The places that windows go over: words that are added get `pad`, those beyond what is added `beyond`."""
+    """Words with the pads of windows around them: `pad` within the pads, `beyond` where windows reach beyond these."""
     outer = words.shape[: words.ndim - len(windows)]
     shape = (*outer, *(each.whole for each in windows))
     if all(not each.begin and each.whole <= each.size for each in windows):

@@ -42,7 +42,7 @@ def _by_row(call: Call, shared: Sequence[int], outputs: Sequence[tuple[tuple[int
 
 
 def _convolved(call: Call) -> Sequence[Tensor]:
-    """CausalConvWithState: each channel with the entries before it, and the last of them."""
+    """CausalConvWithState: each entry with the entries before it in its channel, and the last entries as the state."""
     data, weights = call.tensor(0), call.tensor(1)
     if data.rank != 3 or weights.rank != 3 or weights.shape[:2] != (data.shape[1], 1) or not weights.shape[2]:
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together")

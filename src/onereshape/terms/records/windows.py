@@ -67,7 +67,7 @@ def _group(call: Call, data: Tensor, weights: Tensor) -> int:
 def _folded_channels(
     call: Call, data: Tensor, group: int, kernel: Sequence[int], outside: Tensor | None = None
 ) -> tuple[Words, Words]:
-    """The content of the channels of each group, and that of what is beside them."""
+    """The words of data with the channels of each group folded, `[N, group, ...]`, and of a pad folded alike."""
     zero = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name)
     if outside is not None:
         zero = outside.hashed(call.hashing)
@@ -142,7 +142,7 @@ def _spread(call: Call, dims: Sequence[int], kernel: Sequence[int]) -> list[Wind
 
 
 def _spread_rows(call: Call, words: Words, zero: Words, windows: Sequence[Windows]) -> Words:
-    """The content that each place of a ConvTranspose reads: what is not there is 0."""
+    """The content that each place of a ConvTranspose's answer reads: data apart by strides, with `zero` in between."""
     outer = words.shape[:2]
     dims = [(each.size - 1) * each.stride + 1 for each in windows]
     call.check_size((*outer, *dims))

@@ -211,7 +211,7 @@ def _shifted(one: Range, other: Range) -> Range:
 
 
 Moves = dict[Dims, list[BlockMove]]
-"""For one chunk of output: what it takes from each chunk of data, by their numbers."""
+"""The moves into one chunk of output, by the numbers of the chunk of data that they take from."""
 
 
 class PartPlan:

@@ -25,7 +25,7 @@ _SHARED_PER_BLOCK, _MAJOR, _MINOR = 97, 75, 76
 
 
 class NoKernel(RuntimeError):  # noqa: N818 - not an error of anybody's: the caller copies otherwise
-    """There is no driver, no compiler, or none that knows this device."""
+    """A kernel that cannot be compiled or launched: no driver, no compiler, or an error of theirs."""
 
 
 class PlainLaunch:

@@ -136,7 +136,7 @@ def _graph(data: DaskArray, output: Dims, chosen: ChunkPlan) -> DaskArray:
 
 
 def _blocks(chunks: Chunks) -> Iterator[tuple[Dims, Dims]]:
-    """The numbers of each block, and its dims."""
+    """The place of each block among the blocks, and its dims: `((2, 2), (3,))` has `((0, 0), (2, 3))` first."""
     for index in product(*(range(len(sizes)) for sizes in chunks)):
         yield index, tuple(sizes[number] for sizes, number in zip(chunks, index, strict=True))
 

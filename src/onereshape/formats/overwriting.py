@@ -1,4 +1,4 @@
-"""No command writes over a file that it reads, nor over one that such a file refers to."""
+"""Refusals to write over a file that a command reads, or over a file of its weights."""
 
 from __future__ import annotations
 

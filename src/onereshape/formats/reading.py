@@ -19,7 +19,7 @@ def integer(text: Any) -> int | None:
 
 
 def cycle(graph: Mapping[Hashable, Iterable[Hashable]]) -> list[Any] | None:
-    """Nodes that wait for one another, where there are such; `graph` gives what each node needs.
+    """Nodes that wait for one another in a circle, None without circles; `graph` has the needs of each node.
 
     >>> cycle({"a": ["b"], "b": []}) is None
     True

@@ -13,7 +13,7 @@ from importlib.util import LazyLoader
 from types import ModuleType
 
 _DELAYED = frozenset({"sympy", "onnx_ir._symbolic_shapes"})
-"""The second, where there is one, asks sympy for its functions when it is imported."""
+"""Modules that are loaded late; that of onnx_ir, where there is one, uses sympy as soon as it is imported."""
 
 
 class _Finder:

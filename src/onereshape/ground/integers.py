@@ -6,7 +6,7 @@ from operator import index
 from typing import Any
 
 Dims = tuple[int, ...]
-"""Dims that are all known."""
+"""The dims of a tensor, where every size is known."""
 
 
 def is_bool(value: Any) -> bool:

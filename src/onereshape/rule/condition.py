@@ -24,7 +24,7 @@ SENTENCES: dict[ConditionKind, str] = {
     "agrees": "data and output have the same number of elements",
     "default": "the input %s has its default value",
 }
-"""Each kind of condition, with a place for each of its sides."""
+"""The sentence of each kind of condition, with places for its sides."""
 
 _NEVER_EMPTY = SENTENCES["least"] % ("", 1)
 
@@ -137,7 +137,7 @@ class Clause(NamedTuple):
     names: frozenset[str]
     """The symbols of the sizes that it speaks of."""
     holds: Callable[[Mapping[str, int]], bool]
-    """Whether it holds at sizes of these symbols."""
+    """Whether the clause holds at sizes of these symbols."""
 
     def excludes(self, sizes: Mapping[str, int]) -> bool:
         """Whether it is known not to hold at given sizes."""

@@ -214,7 +214,7 @@ def _with_a_zero(question: Question, symbols: Symbols, never: Never) -> Shape:
 
 
 def _weakest(question: Question, symbols: Symbols) -> Shape:
-    """What holds whenever the Reshape succeeds: each dim on its own."""
+    """The Shape that holds whenever the Reshape succeeds: each dim by its own entry of the target alone."""
     output: list[Dim] = []
     for axis, word in enumerate(question.words):
         here = question.dims[axis] if question.dims is not None and axis < len(question.dims) else None

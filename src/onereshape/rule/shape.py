@@ -29,7 +29,7 @@ class Shape(Sequence[Dim]):
     dims: tuple[Dim, ...] | None
     """None for an unknown rank."""
     conditions: tuple[str, ...]
-    """Sentences; those of `infer` know what they say: see `condition`."""
+    """Sentences; `infer` gives them as a `Condition`, which knows what it says."""
 
     def __init__(self, dims: Sequence[GivenDim] | None, conditions: Sequence[str] = ()) -> None:
         if dims is not None:

@@ -28,7 +28,7 @@ class Flag:
     """The attribute that says what a 0 in the target means."""
 
     name: str
-    """What the specification calls it."""
+    """The attribute's name in the specification."""
     copies: bool
     """The value under which a 0 copies the dim of data at its index; under the other one it is literal."""
     default: bool | None

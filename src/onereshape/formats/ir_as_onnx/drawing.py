@@ -136,12 +136,12 @@ def fed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> dict[int, ir.Value] |
 
 
 def is_right(drawing: Drawing, ports: Mapping[int, ir.Value]) -> bool:
-    """Whether a layer that is fed these values still says what its drawing does: some do so for one size only."""
+    """Whether a drawing is right for the values in its ports: some drawings are so for one size of a dim only."""
     return all(_size(ports[each.place].shape, each.axis) == (each.size,) for each in drawing.sizes)
 
 
 def _size(shape: ir.Shape | None, axis: int) -> tuple[int | None] | None:
-    """A dim, None in it where it is not known; nothing where there is no such dim."""
+    """The size of a dim in a tuple, `(None,)` where it is unknown; None where there is no such axis."""
     if shape is None or axis >= len(shape):
         return None
     dim = shape[axis]

@@ -202,7 +202,7 @@ def _scatter_elements(pen: Pen, node: ir.Node) -> None:
 
 
 def _shape(pen: Pen, node: ir.Node) -> None:
-    """All dims, or those from one axis to another."""
+    """Shape as ShapeOf, and a Gather of the axes from `start` to `end` where not all are wanted."""
     data = node.inputs[0]
     start, end = attribute(node, "start", 0), attribute(node, "end")
     if start == 0 and end is None:

@@ -153,7 +153,7 @@ class _Writer:
 
     def _results(self) -> None:
         ends: list[tuple[Port | None, ir.Value]] = []
-        """The port that fed each Result in the file, and the value that feeds it now."""
+        """For each Result its old feeding port and its new value."""
         for number, output in zip(self._net.results, self._graph.outputs, strict=True):
             port = self._net.body.layers[number].find("input/port")
             fed_by = None if port is None else self._net.body.feeds.get((number, port.get("id", "")))

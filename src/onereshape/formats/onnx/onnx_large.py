@@ -66,7 +66,7 @@ def write_ir(model: ir.Model, path: str, encoding: str) -> None:
 
 
 def write_large(proto: onnx.ModelProto, path: str, encoding: str, lists: Lists) -> None:
-    """Writes a message that is too large, but for its initializers; those have all that is large in a model."""
+    """Writes a message of more than 2 GiB: its large initializers go to a file beside it."""
     with _beside(path, encoding) as (data, file, location):
         short = onnx.ModelProto()
         take(short, proto, but={"graph"})

@@ -47,7 +47,7 @@ class Entries:
     content: bytes | memoryview = field(repr=False, compare=False)
     count: int
     mark: str
-    """What stands for them: their digest."""
+    """The digest of the records, which stands for them in a message."""
 
     def __len__(self) -> int:
         return self.count
@@ -338,7 +338,7 @@ def _record(content: bytes, at: int, end: int) -> tuple[int, int, int, int]:
 
 
 def _number(content: bytes, at: int, end: int) -> tuple[int, int]:
-    """The number that stands here, and where it ends."""
+    """The number of variable length at a place in bytes, and the place behind it."""
     found = shift = 0
     while at < end and shift < 7 * _LONGEST_NUMBER:
         byte = content[at]

@@ -112,7 +112,7 @@ def _twice(proto: onnx.ModelProto) -> str | None:
 
 
 def check_graphs(model: ir.Model, path: str) -> None:
-    """Refuses what no engine would load, and mends what all would."""
+    """Refuses graphs that no engine would load (names, outputs, references, circles), and sorts unsorted nodes."""
     parts = [part for root, _ in roots(model) for part in graphs(root)]
     check_names(parts, path)
     check_outputs(parts, path)

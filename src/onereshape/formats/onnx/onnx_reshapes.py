@@ -181,7 +181,7 @@ class _TargetReader:
         return TargetEntries(None, f"{source}, which has no integers")
 
     def _constant(self, tensor: Any, source: str, place: str) -> TargetEntries:
-        """The integers of a tensor, wherever its data are; refuses those in another file that are not all there."""
+        """The integers of a constant tensor, inside the model or in another file; refuses a file that is too short."""
         kind, dims = tensor.dtype.name.lower(), tuple(tensor.shape.numpy())
         count = prod(dims)
         if min(dims, default=0) < 0:

@@ -117,7 +117,7 @@ def _judged(model: ModelData, rewritten: bool) -> ir.Model:
 
 
 def _weights_at(model: ir.Model, path: object) -> str | None:
-    """Where a model says that its data are, if it is this file."""
+    """The location of external data, as the model writes it, if the file at `path` holds them; else None."""
     from onereshape.formats.onnx.onnx_graphs import external_tensors  # noqa: PLC0415 - onnx-ir takes long
 
     found = (tensor for tensor in external_tensors(model) if str(tensor.path) == str(path))

@@ -46,7 +46,7 @@ class Folder:
     lock: int
     """The open file that holds the lock."""
     plan: Any
-    """What an earlier run wrote down, if that was for the same."""
+    """The plan that an earlier run with the same identity wrote down, else None."""
     began: bool = field(default=False)
 
     @property
@@ -118,7 +118,7 @@ def sweep(final: Path) -> None:
 
 
 def _is_emptied(path: Path) -> bool:
-    """Whether what was made in it has gone to its place."""
+    """Whether the output that was made in a folder has been moved to its place."""
     made = sorted(int(one.stem) for one in path.glob("*.made"))
     return bool(made) and not any((path / f"{made[-1]}{suffix}").exists() for suffix in (".zarr", ".npy"))
 

@@ -50,7 +50,7 @@ class Opened:
     width: int
     """Bytes of an item, also within its codecs."""
     seen: str
-    """Its fingerprint."""
+    """The fingerprint of the store's files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,16 +26,16 @@ _OBJECTS = {"|O", "O", "string", "bytes", "variable_length_bytes", "variable_len
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the metadata of an array announce."""
+    """An array as its metadata announce it, checked."""
 
     content: dict[str, Any]
     dims: Dims
     chunk: Dims
-    """What is decoded at a time: in a shard each of its chunks can be."""
+    """The dims of what is decoded at a time: a chunk, also within a shard."""
     shard: Dims
-    """What is a file: the chunk itself where there are no shards."""
+    """The dims of what is a file: a shard, or the chunk itself where there are no shards."""
     widest: int
-    """Bytes of an item within its codecs, if they widen it."""
+    """Bytes of an item at its widest: a codec may widen items."""
 
 
 def read_metadata(root: str, name: str, shown: str) -> Described | list[str] | None:

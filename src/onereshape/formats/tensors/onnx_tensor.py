@@ -51,7 +51,7 @@ def read(path: str) -> Tensor:
 
 
 def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
-    """The tensor with its name, its doc string and its metadata; the data are in it."""
+    """Writes a tensor as a `TensorProto` with its name, doc string and metadata, and with its data inside."""
     from onnx import TensorProto, numpy_helper  # noqa: PLC0415 - takes long
 
     array = tensor.array

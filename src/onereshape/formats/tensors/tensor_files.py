@@ -44,7 +44,7 @@ def read_tensor(
 
 
 def write_tensor(path: str, tensor: Tensor) -> None:
-    """Writes all of the file, or leaves what was there."""
+    """Writes a tensor as the suffix says: the whole file, or the old one stays."""
     writer = _WRITERS[check_suffix(path, "unwritable")]
     with replacing(path) as file:
         writer(file, tensor, path)

@@ -114,7 +114,7 @@ class Conditions:
         return bool(divides) and high >= least and most >= low
 
     def divisible(self, top: Product, divisor: int) -> None:
-        """Asks that a product divides, and narrows its one symbol to multiples."""
+        """Asks that `divisor` divides the symbols of a product; a symbol alone is narrowed to its multiples."""
         names = Product(1, top[1])
         if not names[1]:
             raise Never(f"{top[0]} does not divide by {divisor}")
@@ -130,7 +130,7 @@ class Conditions:
         self.require(Condition("divisible", names, divisor))
 
     def within(self, coefficient: int, name: str, least: int, most: int) -> None:
-        """Limits one symbol so that its multiple lies between two sizes."""
+        """Limits a symbol so that `coefficient` times the symbol lies between two sizes."""
         low, high = self.symbols.of(name)
         smallest = max(low, -(-least // coefficient))
         largest = high if most >= UNBOUNDED else min(high, most // coefficient)

@@ -75,7 +75,7 @@ def _few(balance: Balance, dims: tuple[Size, ...]) -> bool:
 
 
 def _ranges(balance: Balance) -> tuple[dict[str, Range], dict[int, Range], bool] | None:
-    """What each symbol and each open entry may be, and whether all of that are sizes from 1 on; None if one is long."""
+    """The values of each symbol and of each open entry, and whether all are sizes from 1 on; None if one is long."""
     limits, dims, words = balance.conditions.symbols.limits, balance.dims or (), balance.words
     plain = 0 not in dims and (balance.copies or 0 not in words)
     names: dict[str, Range] = {}
@@ -167,7 +167,7 @@ def _by_rule(balance: Balance, names: dict[str, Range], opened: dict[int, Range]
 def _outputs(
     balance: Balance, names: dict[str, Range], opened: dict[int, Range]
 ) -> Iterator[tuple[bool, Sequence[int]]]:
-    """What comes out of each combination that fits, and whether its symbols are all at least 1."""
+    """The output dims of each combination of values that fits, behind whether its symbols are all at least 1."""
     for values in product(*names.values(), *opened.values()):
         bound = dict(zip(names, values, strict=False))
         entries = dict(zip(opened, values[len(names) :], strict=True))

@@ -1,4 +1,7 @@
-"""Size: the size of a dim as a number, or as a formula of symbols in one normal form."""
+"""Size: the size of a dim as a number, or as a formula of symbols in one normal form: `2*N + S`, `floor(N/2)`.
+
+Begin with `algebra`; `extent` has the least and the most of a size, `meeting` the size of two that are broadcast.
+"""
 
 from __future__ import annotations
 

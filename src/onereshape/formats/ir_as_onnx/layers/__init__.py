@@ -1,4 +1,15 @@
-"""How each type of layer is drawn: a function from the layer to what comes out of its ports."""
+"""How each type of layer is drawn: a function from a `Layer` to the values that come out of its ports.
+
+RECORDS has the functions by type, REASONS says why a type has none.  A file has one family; begin with `reductions`.
+
+A new layer is a function in the file of its family, which draws it with ONNX nodes or raises `UndrawnError` with the
+reason, and a row of that file's RECORDS.  Six cases or more in `tests/formats/layers/world_*.py` ask openvino and
+onnxruntime for the same answer.  A node that a repair adds, or that a drawing has, needs its spelling as layers too:
+`from_onnx*.py` above this room, and a line in `tests/formats/layers/test_spelling.py`.
+
+    python -m tests.formats.layers.test_records TYPE
+    pytest tests/formats/layers
+"""
 
 from __future__ import annotations
 

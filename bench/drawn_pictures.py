@@ -227,7 +227,7 @@ PARTS: Sequence[Callable[[random.Random], Part]] = (
 
 
 class Drawn(nn.Module):
-    """One to four parts, one after the other."""
+    """A module of one to four parts in a row, drawn at random."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()

@@ -270,7 +270,7 @@ def cupy_agrees() -> str:
 
 
 def said(name: str, rows: list[dict[str, Any]]) -> None:
-    """One group in one line."""
+    """Prints a line about one group of measurements: its name, and its times beside torch's."""
     if not rows:
         return
     shares = sorted(row["ours"] for row in rows)

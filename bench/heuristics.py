@@ -157,7 +157,7 @@ KINDS = {"pass": "pass", "refused by the engine": "fail", "wrong": "wrong", "bli
 
 
 def judged(entry: Entry, heuristic: Heuristic) -> str:
-    """What became of one model."""
+    """The verdict on a model rewritten by a heuristic: pass, wrong, fail, untested, or `tool missing`."""
     try:
         made = heuristic(onnx.load(entry.path), entry).SerializeToString()
     except ImportError:
@@ -168,7 +168,7 @@ def judged(entry: Entry, heuristic: Heuristic) -> str:
 
 
 def repaired(entry: Entry) -> str:
-    """What became of it under `fix`."""
+    """The verdict on a model repaired by `fix`, as `judged` gives it."""
     try:
         fixed = orx.fix(entry.path, batch=entry.batch)
     except orx.ReshapeError:

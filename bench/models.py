@@ -42,7 +42,7 @@ Run = dict[str, Any] | str
 
 
 def run(tool: str, path: Path) -> Run:
-    """One tool on one file."""
+    """The measurements of one tool on one file, in a process of its own, or why there are none."""
     child = Path(__file__).with_name("model_parts.py")
     try:
         done = subprocess.run(  # noqa: S603 - our own code

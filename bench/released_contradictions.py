@@ -34,7 +34,7 @@ _LONGEST = 60
 
 
 class Said(NamedTuple):
-    """What each of them says of a batch."""
+    """The answers of `check`, `fix` and `report` about the batch of one file."""
 
     found: list[Any] | orx.FixError
     """The findings, or why `check` refuses."""

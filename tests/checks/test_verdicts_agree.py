@@ -84,7 +84,7 @@ def test_sample_by_sample_the_page_says_what_fix_says(name: str, tmp_path: Path)
 
 
 def planted(said: Said) -> dict[str, Said]:
-    """What would be said by tools that contradict each other."""
+    """Contradictions by name: answers of `check`, `fix` and `report` of which two cannot both be true."""
     refusal = orx.FixError("mixes-samples", node="n", op="Softmax", why="it does")
     finding = orx.check("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True)[0]
     cannot = replace(finding, code="cannot-free", fixable=False)

@@ -57,7 +57,7 @@ Judge = Callable[[Path], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """A command, and what is there before it."""
+    """A command that is killed, the output that an older command left there, and how the output is read."""
 
     name: str
     words: tuple[str, ...]

@@ -30,7 +30,7 @@ def imported(*words: str) -> set[str]:
 
 
 def heavy(names: set[str]) -> list[str]:
-    """Those that take long, and parts of them."""
+    """The names of modules that take long to import (`HEAVY`), or are parts of such modules, in order."""
     return sorted(name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in HEAVY)))
 
 

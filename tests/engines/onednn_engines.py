@@ -171,7 +171,7 @@ def _fed(described: Mapping[str, Any], array: Array) -> Tensor:
 
 
 def _partitions(graph: c_void_p) -> list[c_void_p]:
-    """Those of a graph, each after those that it needs."""
+    """The partitions of a graph; a partition stands after the partitions whose outputs it reads."""
     call("graph_filter", graph, c_int(1))
     count = c_size_t()
     call("graph_get_partition_num", graph, byref(count))

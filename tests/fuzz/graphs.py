@@ -255,7 +255,7 @@ def _imports(proto: onnx.ModelProto, random: Random) -> None:
 
 
 def _unknown_dims(proto: onnx.ModelProto, random: Random) -> None:
-    """All of them, as some exporters write it."""
+    """Makes most dims of inputs and outputs unknown, as an exporter writes them: -1, 0, nothing, "N", "" or "-1"."""
     kind = random.choice([-1, 0, None, "N", "", "-1"])
     for info in (*proto.graph.input, *proto.graph.output):
         for dim in info.type.tensor_type.shape.dim:

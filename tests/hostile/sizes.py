@@ -131,7 +131,7 @@ def _whole(g: Sketch, numbers: Sequence[int]) -> str | None:
 
 
 def _computed(g: Sketch, numbers: Sequence[int], hints: Sequence[Hint]) -> str:
-    """Numbers that are joined, some of them computed."""
+    """A vector of these numbers, joined by Concat of constants and of nodes that compute a number."""
     parts: list[str] = []
     literal: list[int] = []
     for number, hint in zip(numbers, hints, strict=True):

@@ -229,7 +229,7 @@ class Sketch:
         return self.dice.pick(axes)
 
     def axes(self, value: Value, wild: float = 0.06) -> list[int]:
-        """Some axes, one at least."""
+        """Axes of a value, one at least, without that of the batch unless the graph is wild."""
         axes = [axis for axis in range(value.rank) if axis != value.batch]
         if not self.tame and (not axes or self.dice.chance(wild)):
             axes = list(range(value.rank))

@@ -30,7 +30,7 @@ _REFUSALS = tuple(
 
 
 class Verdict(NamedTuple):
-    """What became of one case."""
+    """The verdict of the law on a case: freed, refused, wrong, broken or crash, with a sentence."""
 
     kind: str
     """freed, refused, wrong (another answer), broken (a model that does not run), crash (no refusal of ours)."""

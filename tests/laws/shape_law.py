@@ -76,7 +76,7 @@ def const(values: Any, kind: str = "l") -> In:
 
 
 def run(*values: Any, kind: str = "l", dims: Sequence[int | str | None] | None = None) -> In:
-    """An input that has one of these values in each run."""
+    """An input of a case that has one of these values in each run."""
     arrays = tuple(np.array(each, _TYPES[kind]) for each in values)
     return In(kind, arrays[0].shape if dims is None else tuple(dims), arrays)
 

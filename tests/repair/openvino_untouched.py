@@ -65,7 +65,7 @@ def _lost(before: ET.Element, after: ET.Element) -> Iterator[str]:
 
 
 def _differs(layer: ET.Element, other: ET.Element) -> Iterator[str]:
-    """What one layer lost."""
+    """The differences between a layer and its repaired form, in words: attributes, rt_info, precisions."""
     if _attributes(layer) != _attributes(other):
         yield f"its attributes {_attributes(layer)} became {_attributes(other)}"
     if _notes(layer) != _notes(other):

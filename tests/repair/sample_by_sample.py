@@ -55,7 +55,7 @@ def _joined(parts: Sequence[Array], axis: int, rows: int, *, new: bool) -> Array
 
 
 def _run(model: Any, feeds: Mapping[str, Any]) -> list[Any] | str:
-    """What it gives, or why it does not."""
+    """The outputs of a model for these inputs, or the first line of the engine's error."""
     try:
         return list(model.run(None, feeds))
     except Exception as error:  # noqa: BLE001 - whatever the engine raises

@@ -51,7 +51,7 @@ def proto_of(model: Any) -> onnx.ModelProto:
 
 
 def attempted(path: str, **asked: Any) -> Fixed | FixError:
-    """What fix gives, or what it refuses with."""
+    """The result of `fix` on the model at `path`, or its FixError."""
     try:
         return fix(path, **asked)
     except FixError as refusal:

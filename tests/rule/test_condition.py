@@ -1,4 +1,4 @@
-"""Condition: a sentence that knows what it says."""
+"""Condition: a sentence about sizes whose kind and sides a program can read."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ STARTS: dict[str, Callable[[Array, int], Array]] = {
 
 
 class Line(NamedTuple):
-    """What stands along one axis."""
+    """The formula of the numbers along one axis of a table: a line, its sine or its cosine."""
 
     scale: str
     start: str
@@ -108,7 +108,7 @@ class Table(NamedTuple):
 
 
 def drawn(seed: int) -> Table:
-    """One table."""
+    """The table of a seed, drawn at random."""
     rng = random.Random(seed)  # noqa: S311 - no secret
 
     def line() -> Line:
@@ -140,7 +140,7 @@ def _is_right(table: Table, fit: Fit, sizes: Sizes) -> bool:
 
 
 def _sizes(rng: random.Random, parity: str) -> tuple[int, int]:
-    """Two sizes that are not near each other."""
+    """Two sizes at least 8 apart, both even, both odd, or one of each, as `parity` says."""
     first = rng.randrange(8, 40)
     second = first + 2 * rng.randrange(4, 14) + (parity == "mixed")
     more = 1 if parity in ("even", "odd") and first % 2 != (parity == "odd") else 0

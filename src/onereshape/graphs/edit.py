@@ -55,7 +55,7 @@ class Change:
 
 
 class Edit(NamedTuple):
-    """One rewriting: what is reported, what is done, and which input of which node is another one then."""
+    """A rewriting that waits to be made: its report, the function that makes it, and the input that it replaces."""
 
     changes: tuple[Change, ...]
     apply: Callable[[Rewriter], None]
@@ -72,16 +72,16 @@ class Edit(NamedTuple):
     """What each sample adds to the new input, where that counts the samples; its dims are those of the original."""
 
     def reported(self, **fields: str) -> Edit:
-        """The same edit, with another report of its first change."""
+        """A copy of the edit with other fields in the report of its first change."""
         return self._replace(changes=(replace(self.changes[0], **fields), *self.changes[1:]))  # type: ignore[arg-type]
 
     def given(self, conditions: tuple[str, ...]) -> Edit:
-        """The same edit, which is right where this holds."""
+        """A copy of the edit whose changes are right only under these conditions."""
         return self._replace(changes=tuple(replace(each, conditions=conditions) for each in self.changes))
 
 
 def apply_edits(model: ir.Model, edits: Iterable[Edit], sources: Sources, dead: Iterable[ir.Node] = ()) -> None:
-    """Makes the edits, in place, and removes what nobody needs after them, and these nodes, which nobody needed."""
+    """Makes the edits, in place, and removes what they leave unused, nodes and constants, and the nodes of `dead`."""
     used = set(needed(model.graph)) | set(dead)
     rewriter = Rewriter(model, sources)
     for edit in edits:

@@ -23,7 +23,7 @@ from onereshape.graphs.request import given_model
 from onereshape.ground.errors import FixError
 
 Exports: TypeAlias = "Given | Sequence[Given] | None"
-"""One or several."""
+"""Other exports of a model: one, several, or none."""
 Freed = Mapping[str, Mapping[int, str]]
 
 _LARGE = 64

@@ -100,7 +100,7 @@ class Names:
         }
 
     def of(self, said: _T) -> _T:
-        """What is said of a layer."""
+        """A finding or a change with the name, the type and the place of a layer for those of its node."""
         number = self._layers.get(getattr(said, "place", "")) or self._layers.get(said.node)
         held = (said.origin or "").removeprefix("initializer ")
         if held != said.origin and held in self._constants:
@@ -113,7 +113,7 @@ class Names:
         return replace(said, **words, **({"place": place} if hasattr(said, "place") else {}))  # type: ignore[type-var]
 
     def correct(self, error: FixError) -> None:
-        """The same in a refusal."""
+        """Puts the name and the type of a layer for those of its node into a refusal."""
         number = self._layers.get(str(error.fields.get("node")))
         if number is not None:
             layer = self._net.body.layers[number]

@@ -27,7 +27,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer, and often only the fi
 
 
 class NoRule(Refused):
-    """An operator that nobody wrote a rule for, and the tensor that it would need one for."""
+    """The refusal of an operator that has no rule; `tensor` is the value that a rule is needed for."""
 
     def __init__(self, tensor: str | None) -> None:
         self.tensor = tensor

@@ -123,7 +123,7 @@ class Rewriter:
         return self.once(("vector", *entries), lambda: self.front("Concat", parts, {"axis": 0}))
 
     def summed(self, sizes: Sequence[Size]) -> ir.Value:
-        """The same as a sum, for what may be empty: onnxruntime takes -1 for a size that is joined to others."""
+        """A vector of sizes written as a sum, for sizes that may be 0: onnxruntime takes -1 for a size in a Concat."""
         whole = np.array([size if isinstance(size, int) else 0 for size in sizes], np.int64)
         total = self.constant(whole)
         for place, size in enumerate(sizes):
@@ -269,7 +269,7 @@ class Rewriter:
         return node.outputs[0]
 
     def copy(self, node: ir.Node, inputs: Sequence[ir.Value | None], before: ir.Node) -> ir.Value:
-        """The same operator on other inputs, right before another node."""
+        """A copy of a node with these inputs, put right before another node; returns its output."""
         attributes = list(node.attributes.values())
         copy = ir.Node(node.domain, node.op_type, inputs, attributes, overload=node.overload)
         copy.name = self.unused(f"{node.name or node.op_type}/free")

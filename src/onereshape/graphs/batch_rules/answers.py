@@ -52,7 +52,7 @@ def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
 
 
 def _around(mark: Mark, marks: Iterable[Mark], view: BatchView) -> str:
-    """What N stands beside on its axis, and on which side of it where another mark has the same there."""
+    """The size of N's axis for a message, ` (4*N, N outermost)`; the side is said where marks have equal sizes."""
     if mark.bare:
         return ""
     symbol, size = view.state.symbol, mark.size(view.batch)
@@ -80,7 +80,7 @@ def shared(view: BatchView, index: int, mark: Mark) -> Edit:
 def reshaped_around(
     view: BatchView, inputs: list[tuple[int, list[Size]]], output: tuple[Sequence[Size], Sequence[Size]], after: str
 ) -> Edit:
-    """The same node between Reshapes: of some inputs to new dims, and of the output from the first dims to the last."""
+    """The edit that puts a node between Reshapes: inputs to these dims, the output from `output[0]` to `output[1]`."""
     node = view.node
     targets = [(index, view.sayable(_live(view, index), dims)) for index, dims in inputs]
     last = view.sayable(*output)

@@ -27,7 +27,7 @@ class Mark(NamedTuple):
         return self.outer == 1 and self.inner == 1
 
     def at(self, axis: int) -> Mark:
-        """The same on another axis."""
+        """The mark on another axis: `Mark(0, 1, 16).at(2) -> Mark(2, 1, 16)`."""
         return self if axis == self.axis else Mark(axis, self.outer, self.inner)
 
     def size(self, batch: Size) -> Size:

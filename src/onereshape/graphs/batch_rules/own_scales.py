@@ -38,7 +38,7 @@ class _Finder(NamedTuple):
     node: ir.Node
     mark: Mark
     dims: tuple[Size, ...]
-    """Those of its data in one sample."""
+    """The dims of its data in one sample."""
     scales: Sequence[ir.Value]
     """Its scale, and what is made of it: they have more dims now."""
     readers: Sequence[ir.Node]

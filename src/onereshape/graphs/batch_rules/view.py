@@ -129,7 +129,7 @@ class BatchState:
         return self.facts.dims_of(value)
 
     def restart(self, marks: Mapping[ir.Value, Mark]) -> None:
-        """Forgets all that was decided but for these marks."""
+        """Forgets what was decided of all values, and begins with these marks."""
         for decided in (self.marks, self.parts, self.sized, self.counts):
             decided.clear()
         self.marks.update(marks)
@@ -161,7 +161,7 @@ class BatchState:
 
 
 class BatchView(NodeView):
-    """One node and what is known of its inputs."""
+    """A node as the rule `batch` sees it: the marks, the dims and the integers of its inputs."""
 
     __slots__ = ("_marks", "state")
 
@@ -196,11 +196,11 @@ class BatchView(NodeView):
         return self._marks[index] if index < len(self._marks) else None
 
     def parts(self, index: int = 0) -> Parts:
-        """Where each tensor carries N in an input that is a sequence."""
+        """The marks of the tensors in an input that is a sequence: where each carries N, None for a shared tensor."""
         return self.state.parts.get(self.value(index)) or (None,) * len(self.parts_dims(index))
 
     def parts_dims(self, index: int = 0) -> Sequence[tuple[Size, ...] | None]:
-        """The dims of each of them in the original."""
+        """The dims of the tensors in an input that is a sequence, in the original."""
         value = self.value(index)
         found = self.state.facts.parts.get(value)
         if found is None:
@@ -382,7 +382,7 @@ class BatchView(NodeView):
         return None if found is None else found.reshape(-1).tolist()
 
     def corrected(self, index: int, what: str, places: Mapping[int, Size]) -> tuple[Edit, ...]:
-        """The edit that makes a vector of sizes what it was, but for these entries; none where it is so already."""
+        """The edit that gives an input of sizes its original entries but for `places`; none where they are right."""
         before = self.original(index)
         if before is None:
             if self.sized(index) or places:

@@ -75,7 +75,7 @@ class Asking(NodeView):
         return [None]
 
     def held(self, index: int) -> ElementArray | None:
-        """What an input holds."""
+        """The elements of an input; None where nothing is known of them."""
         return self.scope.held(self.node.inputs[index]) if self.has(index) else None  # type: ignore[arg-type]
 
     def elements(self, index: int) -> list[Size | None] | None:

@@ -200,7 +200,7 @@ def elementwise(function: Callable[..., Element], arrays: Sequence[ElementArray]
 
 
 def fitting(array: ElementArray, kind: ir.DataType | None) -> ElementArray:
-    """The elements, without those that the type cannot hold."""
+    """The elements, None for those that may not fit the type: `[1, 300]` in UINT8 is `[1, None]`."""
     least, most = -LARGEST - 1, LARGEST
     if kind is not None:
         if kind.name not in INTEGERS:

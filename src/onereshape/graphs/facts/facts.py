@@ -112,7 +112,7 @@ class Facts:
         return self._bodies[function]
 
     def of_copy(self, copy: ir.Model) -> Facts:
-        """The same of a copy of the model, which has other values and nodes, in the same order."""
+        """The facts of a copy of the model: what is known, moved to the values and nodes of the copy."""
         if self._walk is None or self._scope is None:
             return self
         values, nodes = _pairs(self._walk.model, copy)

@@ -75,7 +75,7 @@ def _outputs(op: str, version: int, count: int) -> tuple[int | Kind | None, ...]
 
 
 def by_attribute(name: str, otherwise: Kind | int) -> Callable[[Kinds, Attribute], list[Kind | None]]:
-    """The type that an attribute names; else one type, or that of an input."""
+    """A rule for an output whose type an attribute names: else a given type, or the type of an input by number."""
 
     def chosen(given: Kinds, attribute: Attribute) -> list[Kind | None]:
         found = attribute(name)

@@ -53,7 +53,7 @@ _ODD = "its inputs do not go together"
 
 
 def unlike(names: Iterable[str]) -> str:
-    """The beginning of names that none of these has."""
+    """A prefix that no given name begins with: `_d`, or `_d_` where a name is `_d1`."""
     prefix = "_d"
     taken = [*names]
     while any(name.startswith(prefix) for name in taken):

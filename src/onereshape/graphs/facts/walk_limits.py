@@ -21,7 +21,7 @@ LARGEST = 2**63 - 1
 MOST_ELEMENTS = 4096
 """Elements of a tensor that is followed."""
 MOST_FLOATS = 64
-"""The same of a constant of floating-point numbers: the scales of a Resize, the limits of a Range."""
+"""Elements of a constant of floating-point numbers: the scales of a Resize, the limits of a Range."""
 MOST_FORMULAS = 64
 """Elements of a tensor that are formulas: a target has one for each dim."""
 MOST_FOLLOWED = 4_000_000
@@ -50,7 +50,7 @@ class WalkLimits:
     def __init__(self, visits: int) -> None:
         self.given_up: dict[ir.Node, str] = {}
         self.unread: dict[ir.Node, str] = {}
-        """The same for what a tensor holds, which matters only where a target is made of it."""
+        """Why elements of an output were not followed, which matters only where a target is made of them."""
         self._visits = visits + MOST_VISITS
         self._written = MOST_WRITTEN
         self._elements = MOST_FOLLOWED

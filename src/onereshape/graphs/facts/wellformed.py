@@ -40,7 +40,7 @@ def _fits(  # noqa: PLR0913, PLR0917 - all of a node that a schema speaks of
     outputs: int,
     attributes: tuple[tuple[str, ir.AttributeType | None], ...],
 ) -> bool:
-    """The same of all nodes alike, of which a model has many."""
+    """Whether nodes of this form satisfy the schema: remembered, because a model has many nodes alike."""
     schema = _schema(op, domain, version)
     if schema is None:  # nobody can say
         return True

@@ -159,7 +159,7 @@ def _whole(
 
 
 def _exchanged(part: _DimPart, output: Sequence[Size]) -> list[_Splitting]:
-    """The same sizes in another order: a matrix that is read with its rows as long as its columns were."""
+    """The reading where equal sizes are paired in another order: `(S, T)` to `[7, 5]` is `(T, S)` for S = 5, T = 7."""
     sizes = [factor.then for factor in part.factors]
     wanted = [output[place] for place in part.places]
     if len(set(sizes)) != len(sizes) or set(sizes) != set(wanted):

@@ -50,7 +50,7 @@ class Growing(NamedTuple):
         return wanted if planned is None else {**(planned.wanted or {}), **wanted}
 
     def exactly(self, index: int, wanted: Wanted) -> Grown:
-        """An input, grown along these axes and no other."""
+        """An input grown along the wanted axes; refused if another axis of it would grow too."""
         view = self.view
         grown = self.input(index, wanted)
         for axis, (own, new) in enumerate(zip(view.dims(index), grown.dims, strict=True)):

@@ -21,7 +21,7 @@ from onereshape.rule.sizes import Formula, Size
 
 
 class FreeView(NodeView):
-    """One node and what is known of its inputs."""
+    """A node as the rule `free` sees it: the dims, the sizes and the constants of its inputs."""
 
     __slots__ = ("state",)
 

@@ -104,7 +104,7 @@ def _is_endless(number: Any) -> bool:
 
 
 def held_relu(holding: Holding) -> Elements:
-    """What is not below 0."""
+    """Relu: `[-1, 0, 2] -> [0, 0, 2]`."""
     return _each(lambda each: _two(largest)(each, type(each)(0) if isinstance(each, np.floating) else 0), 1)(holding)
 
 
@@ -250,7 +250,7 @@ def _rounded(function: Callable[[Any], Any]) -> Callable[[Holding], Elements]:
 
 
 def stretch_add(given: Stretch, _: int, other: tuple[int, int] | None) -> Stretch:
-    """What is added may be as large as what it is added to, where it is not known."""
+    """A sum: least and most move by the bounds of the other operand; unknown bounds leave each operand half a range."""
     if other is None:
         return given._replace(share=given.share * 2)
     return given._replace(least=given.least + other[0], most=given.most + other[1])

@@ -155,7 +155,7 @@ def shape_embedding(asking: Asking) -> Shapes:
 
 
 def kinds_embedding(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of its tables; lengths are integers."""
+    """EmbedLayerNormalization: the type of its tables, input 2; the lengths are int32."""
     return [given(2), Kind.INT32, given(2)]
 
 

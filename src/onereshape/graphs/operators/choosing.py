@@ -20,7 +20,7 @@ from onereshape.ground.numpy_types import Array
 
 
 def free_at_run_time(view: FreeView) -> Iterator[FreeAnswer]:
-    """Outputs whose sizes depend on what is in data."""
+    """Outputs whose sizes depend on the elements of data: every dim is unknown."""
     ranks = [view.output(index) for index in range(len(view.node.outputs))]
     yield FreeAnswer(tuple(tuple([None] * len(rank)) for rank in ranks))
 
@@ -35,7 +35,7 @@ def shape_compress(asking: Asking) -> Shapes:
 
 
 def batch_compress(view: BatchView) -> Iterator[BatchAnswer]:
-    """Slices along one axis, the same for all samples."""
+    """Compress along `axis` by a condition that all samples share: N must be on another axis."""
     mark = only_first(view)
     if view.attribute("axis") is None:
         raise Refused("it chooses from the elements of all samples in one row", mixes=True)

@@ -31,7 +31,7 @@ def _summed(view: BatchView, mark: Mark, axis: int | str) -> Refused:
 
 
 def shape_matmul(left: int, right: int) -> Callable[[Asking], Shapes]:
-    """Products of the last two axes of these inputs; those before them broadcast."""
+    """A rule for products of two inputs, as MatMul: `(B, M, K), (K, N) -> (B, M, N)`."""
 
     def rule(asking: Asking) -> Shapes:
         return [product_of(asking, asking.dims(left), asking.dims(right))]

@@ -24,11 +24,11 @@ class _Carried(NamedTuple):
     """The values that a loop hands from turn to turn."""
 
     slots: range
-    """The inputs of the node that they start as."""
+    """The inputs of the node that give their start values."""
     inside: Sequence[ir.Value]
-    """What they are in the body."""
+    """The inputs of the body that are these values in a turn."""
     ends: range
-    """The outputs of the body that are the next ones."""
+    """The outputs of the body that are these values in the next turn."""
 
 
 class _Shared(NamedTuple):

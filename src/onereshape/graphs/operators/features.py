@@ -40,12 +40,12 @@ def check_rows(rank: int) -> None:
 
 
 def batch_rows(view: BatchView) -> Iterator[BatchAnswer]:
-    """Each row by itself."""
+    """An operator that treats rows apart: N is axis 0 of input 0 and of every output."""
     yield BatchAnswer((row_mark(view),) * len(view.node.outputs))
 
 
 def batch_each(view: BatchView) -> Iterator[BatchAnswer]:
-    """Each element by itself; an axis that is new is the last one."""
+    """An operator that treats elements apart: N stays on its axis; a new axis is the last."""
     yield BatchAnswer((only_first(view),))
 
 

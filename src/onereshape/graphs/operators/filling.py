@@ -106,7 +106,7 @@ def held_range(holding: Holding) -> Elements:
 
 
 def batch_range(view: BatchView) -> Iterator[BatchAnswer]:
-    """A Range over N counts the samples; where that does not help, it is that of one sample."""
+    """Range: `arange(N)` counts the samples; else its sizes are pinned to those of one sample."""
     live, size = view.live(1), view.size
     if view.integers(0) == [0] and live == [view.batch] and view.integers(2) == [1]:
         yield BatchAnswer((Mark(0),), counts=np.ones(size, object))
@@ -156,7 +156,7 @@ def work_range(use: Use) -> int:
 
 
 def kinds_constant_of_shape(_: Kinds, attribute: Attribute) -> list[Kind | None]:
-    """That of the value, which is a float where it is left out."""
+    """ConstantOfShape: the type of the attribute `value`, FLOAT without it."""
     found = getattr(attribute("value"), "dtype", Kind.FLOAT)
     return [found if isinstance(found, Kind) else None]
 

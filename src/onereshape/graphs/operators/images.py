@@ -315,7 +315,7 @@ def batch_affine_grid(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def _shared_grid(view: BatchView) -> BatchAnswer:
-    """Matrices that all samples share: for each of them, if the size says so, else for one sample."""
+    """AffineGrid of matrices that all samples share: N grids where its size says N, else the size of one sample."""
     try:
         home = sized_mark(view, 1)
     except Refused:

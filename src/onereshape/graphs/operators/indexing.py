@@ -77,7 +77,7 @@ def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
-    """The same indices for all samples, along the axis that carries N: each sample picks from its own entries."""
+    """Gather along the axis of N with indices that all samples share: each sample picks from its own entries."""
     if view.size != 1:
         yield from _gather_counted(view, data, axis)
         return
@@ -97,7 +97,7 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
 
 
 def _gather_counted(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
-    """Gather along the axis of N with indices that all samples share: each sample gets indices into its own entries."""
+    """Gather along the axis of N from several samples: constants that count them, `[0, 16]`, are made to count N."""
     step, rank = step_of(view, data), view.rank(1)
 
     def answer(home: Mark) -> BatchAnswer:
@@ -107,7 +107,7 @@ def _gather_counted(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAns
 
 
 def _gathered_apart(view: BatchView, axis: int, apart: tuple[Size, ...], output: tuple[Size, ...]) -> Edit:
-    """The same Gather with N on an axis of its own, before the one that is picked from."""
+    """The edit that splits N from the axis of a Gather, `(N*16, 8) -> (N, 16, 8)`, and gathers along the next axis."""
     data = view.dims(0)
     between = (*apart[: axis + 1], *view.dims(1), *data[axis + 1 :])
     edit = reshaped_around(view, [(0, list(apart))], (between, output), f"{view.batch} apart at axis {axis}")

@@ -214,7 +214,7 @@ def _even_split(view: BatchView) -> Edit:
 
 
 def free_split(view: FreeView) -> Iterator[FreeAnswer]:
-    """Apart along an axis: evenly, or into parts of which one takes what the others leave."""
+    """Split: equal parts of a free axis, or parts of which the free one takes the rest."""
     dims = view.dims(0)
     axis, count = view.axis(len(dims), 0), len(view.node.outputs)
     own = dims[axis]
@@ -268,7 +268,7 @@ def _at(dims: Axes, axis: int, size: Size | None) -> Axes:
 
 
 def from_zero_concat(node: ir.Node, state: BatchState) -> bool:
-    """Of several columns, only those that count the samples."""
+    """Concat: whether the columns that count the samples begin at 0 or above."""
     return all(from_zero(each, state) for each in node.inputs if each is not None and each in state.counts)
 
 

@@ -41,7 +41,7 @@ def shape_flatten(asking: Asking) -> Shapes:
 
 
 def held_flatten(holding: Holding) -> Elements:
-    """The same elements in a matrix."""
+    """Flatten, a matrix cut at `axis`: elements in (2, 3, 4) by axis 1 are in (2, 12)."""
     data = holding.given(0)
     axis = holding.axis(data.ndim, 1, end=True)
     return [data.reshape(prod(data.shape[:axis]), prod(data.shape[axis:]))]
@@ -96,7 +96,7 @@ def _empties(size: Size) -> bool:
 
 
 def held_squeeze(holding: Holding) -> Elements:
-    """The same elements with fewer axes."""
+    """Squeeze, axes of size 1 removed: `[[5]]` without axis 0 is `[5]`."""
     axes = holding.numbers("axes", 1)
     if axes is not None and not axes:
         raise Unknown
@@ -148,7 +148,7 @@ def _with_axes(view: BatchView, axes: Sequence[int], conditions: tuple[Condition
 def _as_reshape(
     view: BatchView, output: Sequence[Size], does: str, places: Iterable[Mark], conditions: tuple[Condition, ...] = ()
 ) -> Iterator[BatchAnswer]:
-    """The same as a Reshape of input 0, which can keep N at one of these places."""
+    """The node written as a Reshape of input 0 to `output`, which keeps N at one of these places."""
     mark, dims, node = only_first(view), view.dims(0), view.node
 
     def answer(home: Mark) -> BatchAnswer:
@@ -201,7 +201,7 @@ def shape_unsqueeze(asking: Asking) -> Shapes:
 
 
 def held_unsqueeze(holding: Holding) -> Elements:
-    """The same elements with more axes."""
+    """Unsqueeze, axes of size 1 added: `[5]` with a new axis 0 is `[[5]]`."""
     axes = holding.numbers("axes", 1)
     if axes is None:
         raise Unknown
@@ -268,7 +268,7 @@ def grow_transpose(growing: Growing) -> Inputs:
 
 
 def held_identity(holding: Holding) -> Elements:
-    """What it is given."""
+    """Identity: the elements of input 0."""
     return [holding.given(0)]
 
 

@@ -135,7 +135,7 @@ def free_channelwise(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def kinds_layers(given: Kinds, attribute: Attribute) -> list[Kind | None]:
-    """That of data; the statistics have one of their own."""
+    """LayerNormalization: the type of data, and the type `stash_type` for the two statistics."""
     (statistics,) = by_attribute("stash_type", Kind.FLOAT)(given, attribute)
     return [given(0), statistics, statistics]
 

@@ -100,7 +100,7 @@ def work_pad(use: Use) -> int:
 
 
 def shape_center_crop_pad(asking: Asking) -> Shapes:
-    """Some axes at the sizes that an input gives."""
+    """CenterCropPad: the dims of data, with the sizes of input 1 at `axes`."""
     dims, sizes = list(asking.dims(0)), asking.elements(1)
     axes = [counted(axis, len(dims)) for axis in asking.attribute("axes", range(len(dims)))]
     if sizes is not None and len(sizes) != len(axes):

@@ -13,7 +13,7 @@ from onereshape.rule.sizes import Size
 
 
 def _rows(asking: Asking) -> Size:
-    """How many rows there are; a vector is one."""
+    """The number of rows: `(N, features) -> N`, and 1 for a vector."""
     dims = asking.dims(0)
     if len(dims) not in {1, 2}:
         raise Refused("its data are no rows")

@@ -37,7 +37,7 @@ def shape_quantised_concat(asking: Asking) -> Shapes:
 
 
 def kinds_quantised_concat(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of the zero point, which comes after the scale."""
+    """QLinearConcat: the type of the zero point, input 1."""
     return [given(1)]
 
 
@@ -81,13 +81,13 @@ def batch_quantised_each(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def _softmax_axes(view: BatchView, rank: int) -> set[int]:
-    """One axis, or in older versions all that follow it; the operator says itself which version it means."""
+    """The axes of a QLinearSoftmax: `axis` alone, or all from it on where the attribute `opset` is below 13."""
     axis = view.axis(rank, -1)
     return {axis} if int(view.attribute("opset", 0)) >= 13 else set(range(axis, rank))
 
 
 def shape_quantised_mean(asking: Asking) -> Shapes:
-    """QLinearGlobalAveragePool: one place for each channel, which may be last."""
+    """QLinearGlobalAveragePool: `(N, C, H, W) -> (N, C, 1, 1)`, with channels last `(N, H, W, C) -> (N, 1, 1, C)`."""
     dims = asking.dims(0)
     if len(dims) < 3:
         raise Refused("its data have no space")
@@ -209,7 +209,7 @@ def kinds_zero_point(given: Kinds, _: Attribute) -> list[Kind | None]:
 
 
 def kinds_second(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of a scale."""
+    """The type of input 1, a scale."""
     return [given(1)]
 
 

@@ -102,7 +102,7 @@ def shape_dynamic(asking: Asking) -> Shapes:
 
 
 def kinds_quantised(given: Kinds, attribute: Attribute) -> list[Kind | None]:
-    """That of the zero point."""
+    """QuantizeLinear: the type of the zero point, input 2; without one, that of `output_dtype`, or UINT8."""
     (otherwise,) = by_attribute("output_dtype", Kind.UINT8)(given, attribute)
     return [given(2) or otherwise]
 

@@ -127,7 +127,7 @@ def _with_factors(
 def _rewritten(
     view: FreeView, data: Sequence[Axis], wanted: Sequence[Size], before: Sequence[Size | None] | None
 ) -> tuple[Edit, ...]:
-    """The edit that makes a Reshape give these dims."""
+    """The edit that makes the output of a Reshape have the wanted dims: by numbers, 0, -1, or computed entries."""
     words = [_word(view, data, axis, size, before) for axis, size in enumerate(wanted)]
     missing = [axis for axis, word in enumerate(words) if word is None]
     hard = [axis for axis in missing if not view.computes([wanted[axis]])]

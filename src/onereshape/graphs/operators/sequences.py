@@ -271,14 +271,14 @@ def _evened(view: BatchView, index: int, home: Mark) -> tuple[Edit, ...]:
 
 
 def shape_same(asking: Asking) -> Shapes:
-    """What it is given: a tensor, or a sequence."""
+    """Identity and Optional: the dims of input 0, or of its tensors where input 0 is a sequence."""
     if asking.value(0) in asking.scope.parts:
         return asking.give(asking.parts())
     return [asking.dims(0)]
 
 
 def batch_same(view: BatchView) -> Iterator[BatchAnswer]:
-    """What it is given."""
+    """Identity and Optional: the mark of input 0, or the marks of its tensors."""
     value = view.value(0)
     yield BatchAnswer((view.mark(0),), parts=view.state.parts.get(value))
 

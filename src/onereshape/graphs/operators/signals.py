@@ -115,7 +115,7 @@ def shape_stft(asking: Asking) -> Shapes:
 
 
 def batch_stft(view: BatchView) -> Iterator[BatchAnswer]:
-    """Each signal by itself, by one window for all."""
+    """STFT: N is the signals, axis 0, which share one window."""
     yield from images(0)(view)
 
 

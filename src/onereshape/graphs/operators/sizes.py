@@ -30,7 +30,7 @@ def held_shape(holding: Holding) -> Elements:
 
 
 def shape_size(asking: Asking) -> Shapes:
-    """One number."""
+    """Size: `()`, a single number."""
     asking.value(0)
     return [()]
 

@@ -28,7 +28,7 @@ from onereshape.rule.sizes import Formula, Size, cut, is_size, largest, smallest
 
 _BOUNDS = ("starts", "ends", "axes", "steps")
 Read = Callable[[int], Sequence[Size | None] | None]
-"""What an input holds."""
+"""The number of an input -> the sizes that the input holds, None where they are not known."""
 
 _BEYOND = 10**8
 """An end that no batch reaches: whoever writes one means all there are."""
@@ -290,7 +290,7 @@ def _cuts(view: FreeView, own: Axis | None, axis: int, bounds: Sequence[Size | N
 
 
 class _BoundWord(NamedTuple):
-    """What a bound can mean, and the word to write for it, None to keep what is there."""
+    """A bound of a Slice as a place in the original, and the entry to write for it; None keeps the entry."""
 
     place: Size
     word: Size | None = None

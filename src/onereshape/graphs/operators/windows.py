@@ -106,7 +106,7 @@ def _numbers(kernel: Sequence[Size]) -> list[int]:
 
 
 def _sure(size: Size) -> Size:
-    """A size of which engines make sure that it is none below 0."""
+    """A size that engines refuse when negative, as it is: -1 is refused, a formula is taken for a size."""
     if isinstance(size, int) and size < 0:
         raise Refused("its window is larger than the data")
     return size

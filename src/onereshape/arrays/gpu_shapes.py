@@ -215,7 +215,7 @@ def _shapes(layout: _Layout, extents: tuple[int, ...]) -> Iterator[Shape]:
 
 
 def _shape(layout: _Layout, extents: tuple[int, ...], steps: tuple[int, ...], trim: int, line: int) -> Shape | None:
-    """A box with what it costs; `line` is what each of its runs costs beyond its bytes."""
+    """A box of these extents with its cost; `line` is the cost of a run beyond its bytes."""
     dims, unit = layout.dims, layout.unit
     span = unit
     joined: list[int] = []

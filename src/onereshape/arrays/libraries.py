@@ -1,8 +1,9 @@
 """Which array library an object comes from, found through the object: no library is imported to be asked.
 
-A library is a module here with the same functions: `dims`, `type_name` and `layout` of an array, `integers` of a shape
-tensor, `tracing`, `reshaped`, and `quickest`, which is `reshaped` for arrays of a layout that was seen before.  Objects
-of no library named here are taken by their array-API namespace, where they have one.
+A library has a module of this room with these functions: `dims`, `type_name` and `layout` of an array, `integers` of a
+shape tensor, `tracing` (and `traced`, where dims may be symbols), `reshaped`, and `quickest`, the function that
+reshapes arrays of a layout seen before.  Objects of other libraries are taken by their array-API namespace, where they
+have one.
 """
 
 from __future__ import annotations

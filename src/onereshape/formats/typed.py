@@ -14,5 +14,5 @@ def path_word(path: str) -> str:
 
 
 def command_word(model: ModelData) -> str | None:
-    """The word by which a command means this model; None where there is no such file, or no longer."""
+    """The word by which a command names a model: its path, or `-`; None where no such file exists any more."""
     return model.typed if model.typed == STREAM or (model.typed and Path(model.typed).is_file()) else None

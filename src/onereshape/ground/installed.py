@@ -26,7 +26,7 @@ def version_of(distribution: str) -> str:
 
 
 def runtime() -> tuple[str, str]:
-    """The distribution that brings the module onnxruntime, and its version; where several do, all of them."""
+    """The distribution that brings the module onnxruntime, and its version: `onnxruntime, 1.22`; all if several do."""
     found = [name for name in _RUNTIMES if version_of(name) != NOT_INSTALLED]
     if not found and find_spec("onnxruntime") is not None:  # a build by another name, or one that nobody installed
         found = sorted(set(metadata.packages_distributions().get("onnxruntime", ())))

@@ -92,7 +92,7 @@ def subgraphs(node: ir.Node) -> list[tuple[str, ir.Graph]]:
 
 
 def unfolded(model: ir.Model) -> int:
-    """How many nodes there would be with every function in the place of its calls; no more than one too many."""
+    """The number of nodes if every call were replaced by its function's nodes, counted up to one above the limit."""
     if not model.functions:
         return min(sum(1 for _ in every(model.graph)), MOST_UNFOLDED + 1)
     counts: dict[Any, int] = {}
@@ -130,7 +130,7 @@ def check_names(parts: Iterable[Any], path: str) -> None:
 
 
 def check_references(model: ir.Model, path: str) -> None:
-    """Refuses attributes that a caller is to give where there is none; onnx.checker does not look for them."""
+    """Refuses references to attributes of a function outside of functions; onnx.checker does not look for them."""
     if not any(attribute.is_ref() for node in every(model.graph) for attribute in node.attributes.data.values()):
         return
     for node, place in nodes(model.graph, "graph"):

@@ -307,7 +307,7 @@ def _rebuilt(  # noqa: PLR0913, PLR0917 - where, and what is to be done there
     worth: Callable[[int, int], bool],
     made: Callable[[int, int], Pieces | None],
 ) -> Pieces | None:
-    """A message with other messages at the end of the way, where there is something else for them; None: as it was."""
+    """A message in pieces, with the messages at the end of `way` replaced by what `made` gives; None: as it was."""
     pieces: Pieces = []
     seen, kept, at = memoryview(content), start, start
     while at < end:
@@ -322,7 +322,7 @@ def _rebuilt(  # noqa: PLR0913, PLR0917 - where, and what is to be done there
 
 
 def _record(content: bytes, at: int, end: int) -> tuple[int, int, int, int]:
-    """The field of a record, its form, and where its content begins and ends; a ValueError where there is none."""
+    """The field, the form, the start and the end of a record's content; a ValueError where no record is."""
     tag, body = _number(content, at, end)
     form = tag & 7
     if form == _LENGTH:

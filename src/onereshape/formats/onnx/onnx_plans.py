@@ -80,7 +80,7 @@ def _content(plan: ReshapePlan, path: str) -> bytes:
 
 
 def fresh(name: str, taken: set[str]) -> str:
-    """A name that is not taken, which it then is; of numbered ones the next, found by halving, as there may be many."""
+    """A name that is not in `taken`, and is added there: `x`, else `x_1`, `x_2` ..., found by doubling and halving."""
     found = name
     if found in taken:
         low, high = 0, 1

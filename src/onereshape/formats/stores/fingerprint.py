@@ -1,4 +1,4 @@
-"""What changes when a file or a store is written to: no one may take what was read before for what is there now."""
+"""The fingerprint of a file or a store, which changes when anything in it is written: by it an old plan is refused."""
 
 from __future__ import annotations
 

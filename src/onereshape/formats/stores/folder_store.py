@@ -50,7 +50,7 @@ class FolderStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """The bytes of several files, or of parts of them."""
+        """The bytes of several files, or of parts."""
         return [await self.get(key, prototype, byte_range) for key, byte_range in key_ranges]
 
     async def exists(self, key: str) -> bool:
@@ -59,7 +59,7 @@ class FolderStore(Store):
 
     @property
     def supports_writes(self) -> bool:
-        """Where it has owners."""
+        """Whether files are written and removed: a store that is only read has no owners."""
         return not self.read_only
 
     async def set(self, key: str, value: Buffer) -> None:
@@ -70,7 +70,7 @@ class FolderStore(Store):
 
     @property
     def supports_deletes(self) -> bool:
-        """Where it has owners."""
+        """Whether files are written and removed: a store that is only read has no owners."""
         return not self.read_only
 
     async def delete(self, key: str) -> None:
@@ -80,17 +80,17 @@ class FolderStore(Store):
 
     @property
     def supports_listing(self) -> bool:
-        """No one asks."""
+        """False: Zarr does not ask."""
         return False
 
     def list(self) -> AsyncIterator[str]:
-        """No one asks."""
+        """Refused: keys are not listed, and Zarr does not ask."""
         raise NotImplementedError
 
     def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """No one asks."""
+        """Refused: keys are not listed, and Zarr does not ask."""
         raise NotImplementedError
 
     def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """No one asks."""
+        """Refused: keys are not listed, and Zarr does not ask."""
         raise NotImplementedError

@@ -72,7 +72,7 @@ class Folder:
         os.close(self.here)
 
     def put_in_place(self, name: str, final: Path) -> None:
-        """Makes what is whole the output: a power cut leaves what was there before, or all of the new."""
+        """Renames the finished output to its place: a power cut leaves the old output, or all of the new one."""
         beneath.write(str(self.path), "complete", b"", self.owners)
         self.sync()
         os.rename(name, final, src_dir_fd=self.here)
@@ -240,7 +240,7 @@ def _empty(path: Path) -> None:
 
 @contextmanager
 def _alone(parent: Path) -> Iterator[None]:
-    """No other run looks for a folder here meanwhile, where the file system has locks and no one holds it for long."""
+    """Locks the folder of an output, so that no other run looks for partial folders there; it waits only a moment."""
     here = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         end = time.monotonic() + _PATIENCE

@@ -30,7 +30,7 @@ class Pass:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are to make."""
+        """The number of blocks to make."""
         return prod(-(-dim // size) for dim, size in zip(self.dims, self.block, strict=True))
 
 
@@ -82,7 +82,7 @@ def decodings(data: Dims, stored: Dims, output: Dims, block: Dims) -> int:
 
 
 def grid(dims: Dims, size: Dims) -> Chunks:
-    """Chunks of one size.
+    """The chunks of an array that is cut by one size; the last along an axis may be smaller.
 
     >>> grid((5, 4), (2, 4))
     ((2, 2, 1), (4,))

@@ -55,14 +55,14 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class StoreSummary:
-    """What was done: the chunks of the output, passes and blocks, and how many of these an earlier run had made."""
+    """A reshape that is done: the chunks of the output, the passes, the blocks, how many blocks an earlier run made."""
 
     chunk: Dims | None
     passes: int
     blocks: int
     resumed: int
     note: str | None
-    """What else there is to be said of an earlier run."""
+    """A sentence on an earlier run, where there is more to say."""
 
 
 def open_store(path: str, name: str | None = None) -> Opened:
@@ -189,7 +189,7 @@ def _check_free(written: str, final: Path, *, is_zarr: bool) -> None:
 
 
 def _resident() -> int:
-    """The bytes that this process takes already."""
+    """The bytes of memory that the process has now."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:  # not Linux: the most that it ever took

@@ -38,7 +38,7 @@ def bytes_array(content: bytes) -> Array:
 
 
 def write(stream: BinaryIO, plain: Plain, arrays: Arrays) -> None:
-    """Writes one message; its arrays leave their dict, so that one that nobody else holds is free at once."""
+    """Writes a message; its arrays are taken out of `arrays`, so that memory that nobody else holds is free at once."""
     told = [_told(name, array) for name, array in arrays.items()]
     head = json.dumps({"plain": plain, "arrays": told}).encode()
     stream.write(_LENGTH.pack(len(head)) + head)

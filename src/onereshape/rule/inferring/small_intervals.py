@@ -59,7 +59,7 @@ def tightened(balance: Balance, shape: Shape) -> Shape:
 
 
 def _few(balance: Balance, dims: tuple[Size, ...]) -> bool:
-    """Whether what is neither a number nor copied has few sizes: most questions have more, and end here."""
+    """Whether the symbols of data and the open entries have few combinations of sizes: most questions have more."""
     limits, words = balance.conditions.symbols.limits, balance.words
     count = 1
     for axis, dim in enumerate(dims):

@@ -56,13 +56,13 @@ def bounds(size: ReadSize, least: int = 0, known: KnownSize[ReadFormula] | None 
 
 
 def is_size(size: ReadSize) -> bool:
-    """Whether it is 0 or more, whatever the symbols are."""
+    """Whether a formula is 0 or more, whatever the sizes of its symbols are."""
     least = bounds(size)[0]
     return least is not None and least >= 0
 
 
 def reach(size: ReadFormula, most: int, start: int) -> int:
-    """The largest size of its only symbol at which a formula is not above a number, from one on at which it is not.
+    """The largest size of a formula's only symbol, from `start` on, up to which the formula is at most `most`.
 
     >>> from onereshape.rule.sizes import cut, symbol
     >>> S = symbol("S")
@@ -80,7 +80,7 @@ def reach(size: ReadFormula, most: int, start: int) -> int:
 
 
 def fewest(size: ReadFormula, most: int, start: int, step: int = 1) -> int:
-    """The smallest size of its only symbol, in steps, down to which a formula is not above a number; 1 if all are so.
+    """The smallest size of a formula's only symbol, from `start` down in steps, to which the formula is at most `most`.
 
     >>> from onereshape.rule.sizes import cut, symbol
     >>> S = symbol("S")

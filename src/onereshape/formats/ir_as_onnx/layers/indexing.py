@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onereshape.formats.ir_as_onnx.layer import Layer, UndrawnError, data_type
 
 _LAST = 2**63 - 1
-"""The end of a slice that takes all there is."""
+"""The end of a slice that takes a whole axis."""
 
 
 def _gather(layer: Layer) -> list[ir.Value]:

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onereshape.formats.ir_as_onnx.layer import FLOATS, Layer, UndrawnError, data_type
 
 _LAST = 2**63 - 1
-"""The end of a slice that takes all there is."""
+"""The end of a slice that takes a whole axis."""
 
 
 def _reshape(layer: Layer) -> list[ir.Value]:
@@ -23,7 +23,7 @@ def _transpose(layer: Layer) -> list[ir.Value]:
 
 
 def _squeeze(layer: Layer) -> list[ir.Value]:
-    """Dims of 1 taken out; before version 15, and there where it is wished, others that are named are left in peace."""
+    """Squeeze; a named dim that is not 1 stays, before version 15 and with its attribute `allow_axis_skip`."""
     if not layer.given(1):
         return [layer.draw("Squeeze", [layer.input(0)])]
     if layer.opset >= 15 and not layer.flag("allow_axis_skip"):
@@ -196,7 +196,7 @@ def _shuffle(layer: Layer) -> list[ir.Value]:
 
 
 def _reverse_sequence(layer: Layer) -> list[ir.Value]:
-    """ONNX has it for the first two dims: others are brought there, and back."""
+    """ReverseSequence, which ONNX has for the first two dims: other dims are brought there by Transpose, and back."""
     rank = layer.rank(0)
     batch, time = layer.integer("batch_axis", 0) % rank, layer.integer("seq_axis", 1) % rank
     if {batch, time} == {0, 1}:
@@ -209,7 +209,7 @@ def _reverse_sequence(layer: Layer) -> list[ir.Value]:
 
 
 def _pad(layer: Layer) -> list[ir.Value]:
-    """Pads at both ends; below 0 they cut."""
+    """Pad, by begins and ends, of which those below 0 cut; `symmetric` is drawn by slices."""
     mode = layer.text("pad_mode").lower()
     if mode == "symmetric":
         return [_mirrored(layer)]

@@ -1,4 +1,4 @@
-"""Layers that reduce axes to one number each."""
+"""Layers that reduce axes: sums, means, products, norms, minima and maxima."""
 
 from __future__ import annotations
 

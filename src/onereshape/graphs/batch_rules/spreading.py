@@ -1,4 +1,4 @@
-"""What is written for N samples: tensors that all of them share, spread over the batch, and the numbers of samples."""
+"""Nodes written for N samples: shared tensors spread over the batch, and the numbers of samples, 0 to N - 1."""
 
 from __future__ import annotations
 

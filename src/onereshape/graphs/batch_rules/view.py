@@ -65,27 +65,27 @@ class BatchState:
     folding: Folding = field(init=False)
     marks: dict[ir.Value, Mark] = field(default_factory=dict)
     parts: dict[ir.Value, Parts] = field(default_factory=dict)
-    """Of marked values that are sequences where each of their tensors carries N."""
+    """The marks of the tensors in marked values that are sequences."""
     sized: dict[ir.Value, Array] = field(default_factory=dict)
     """Values that hold sizes which depend on N: what the repaired model computes there."""
     counts: dict[ir.Value, Array] = field(default_factory=dict)
     """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
     batch: Formula = field(init=False)
-    """N."""
+    """N, the size of the batch in the repaired model."""
     follow: Callable[[ir.Graph, BatchState], tuple[Edit, ...]] | None = None
     """Decides a graph inside a node, with what is known there: the search itself, which stands above the rules."""
     aligns: bool = False
-    """Whether inputs that carry N at different places are brought to one,"""
+    """Whether inputs that carry N at different axes are brought to one axis,"""
     apart: bool = False
-    """and whether there were such while they were not."""
+    """and whether a node had such inputs while that was not allowed."""
     numbers: bool = False
     """Whether a constant of several samples may count them,"""
     numbered: bool = False
-    """and whether there was such a one while it might not."""
+    """and whether a node had such a constant while that was not allowed."""
     turns: bool = False
     """Whether a Reshape may be made a Transpose of several samples,"""
     turned: bool = False
-    """and whether there was one that might have been."""
+    """and whether a Reshape could have been one while that was not allowed."""
 
     own_scales: bool = False
     """Whether scales that are found in data are taken for those of each sample, to see where N goes then."""

@@ -1,4 +1,4 @@
-"""What the shape rules of several operators share."""
+"""Shape rules that several operators have: the dims of input 0, or of all inputs broadcast together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from onereshape.graphs.facts.asking import Asking, Shapes
 
 
 def broadcast(asking: Asking) -> Shapes:
-    """All inputs meet at the same axis, counted from the right; before opset 7 the second one inside the first."""
+    """The dims of all inputs broadcast: `(4, 1), (3) -> (4, 3)`; before opset 7 the second inside the first."""
     shapes = [asking.dims(index) for index in range(len(asking.node.inputs)) if asking.has(index)]
     if asking.opset < 7 and len(shapes) == 2:
         (first, second), rank = shapes, len(shapes[0])

@@ -1,4 +1,4 @@
-"""The nodes of a graph, each after those that it needs, and the graphs inside of nodes."""
+"""The nodes of a graph in an order in which makers stand before readers, and the graphs inside of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that pick elements by number."""
+"""Operators that pick elements of data by indices: Gather, GatherElements, GatherND and OneHot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that repeat what they are given: Expand and Tile."""
+"""Operators that repeat their data: Expand and Tile."""
 
 from __future__ import annotations
 

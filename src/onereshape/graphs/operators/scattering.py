@@ -1,4 +1,4 @@
-"""Operators that put other elements at places that are chosen by number."""
+"""Operators that write updates into data, at places given by indices: Scatter, ScatterElements and ScatterND."""
 
 from __future__ import annotations
 

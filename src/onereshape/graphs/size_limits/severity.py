@@ -1,4 +1,4 @@
-"""Severity: how bad it is what `check` has found."""
+"""Severity: how bad a finding of `check` is."""
 
 from __future__ import annotations
 

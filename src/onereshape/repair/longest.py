@@ -26,7 +26,7 @@ _REDUCED: Final = {
     "ReduceMin": "the shortest of the samples",
     "ReduceSum": "all samples together",
 }
-"""What a length is that one of these operators makes of those of all samples."""
+"""Operator -> the length that it makes of the lengths of all samples, in words."""
 
 
 def tell_longest(refusal: FixError, model: ir.Model, asked: Mapping[str, Mapping[int, str]]) -> None:

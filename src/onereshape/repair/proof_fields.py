@@ -28,9 +28,9 @@ class Kept:
 
     path: str
     models: Mapping[str, Sequence[Mapping[str, Any]]]
-    """Those of each role: path, digest, digests of the data."""
+    """Role -> its models, each with path, digest, and digests of the data."""
     says: str
-    """What it says in words."""
+    """The claim of the certificate in words: `proven: ...`."""
     question: CertifyQuestion
     seed: int
     versions: Mapping[str, str]

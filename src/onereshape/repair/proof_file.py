@@ -178,7 +178,7 @@ def _claim(status: str, reason: str) -> str:
 
 
 def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
-    """A model, if it is the one that a certificate was made for."""
+    """The model, if its digests are those in a certificate; else a FixError."""
     found = digests(model)
     if found["sha256"] != wanted["sha256"]:
         what = f"its SHA-256 is {found['sha256'][:16]}..., and not {wanted['sha256'][:16]}..."

@@ -166,7 +166,7 @@ def _refusal(given: Model, certificate: Certificate, wish: Wish) -> FixError:
 
 
 def both(first: Fixed, second: Fixed) -> Fixed:
-    """Two steps as one."""
+    """One `Fixed` of two steps: the changes, conditions and certificates of both."""
     conditions = tuple(dict.fromkeys([*first.conditions, *second.conditions]))
     certificate = joined(first.certificate, second.certificate)
     freed = {

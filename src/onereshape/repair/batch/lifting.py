@@ -36,7 +36,7 @@ _PLACES = frozenset({"ArgMax", "ArgMin"})
 
 
 class _Lifting(NamedTuple):
-    """An element without an axis, all that is made of it, and the node that chooses by it."""
+    """An element without an axis, the values made of it, and the node that chooses by them."""
 
     values: tuple[ir.Value, ...]
     """The element, and all that is made of it element by element."""

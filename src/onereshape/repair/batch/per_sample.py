@@ -63,7 +63,7 @@ class PerSample:
     nodes: tuple[ir.Node, ...]
     """What runs once for each sample, in the order of the graph."""
     stacked: tuple[Stacked, ...]
-    """The outputs that come from there."""
+    """The outputs of the model that these nodes make."""
     doubts: tuple[str, ...]
     """Outputs whose dims may be others for another sample, as far as shapes tell."""
 

@@ -31,9 +31,9 @@ class Use(NamedTuple):
     slot: int | str
     """Which input, or which attribute."""
     arrays: tuple[Array, ...]
-    """What each export has there."""
+    """The constant at this place in each export."""
     name: str
-    """What the first export calls it."""
+    """The name of the constant in the first export, or of the attribute."""
 
 
 def differing(models: Sequence[ir.Model]) -> list[Use]:
@@ -110,7 +110,7 @@ def _unshared(matched: Matched, pairs: Sequence[Nodes]) -> dict[Nodes, ir.Node]:
 
 
 def _mark(matched: Matched, values: Counterparts, marks: Mapping[Nodes, int]) -> Any:
-    """What tells one input of a pair from another."""
+    """A key of an input of paired nodes: equal inputs have equal keys."""
     arrays = matched.constants.get(values)
     if arrays is not None:
         return tuple((array.shape, array.tobytes()) for array in arrays)

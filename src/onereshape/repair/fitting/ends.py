@@ -1,4 +1,4 @@
-"""Sizes that end at a number: whether one does, and what it is as long as it does not reach it."""
+"""Sizes that end at a number, as `Min(64, S)` does: whether a size has such a part, and the size without the end."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Everywhere:
         self._apart: dict[tuple[Size, Size], None] = {}
         """The equated sizes that were not equal everywhere when they were noted."""
         self._still: dict[tuple[Size, Size], None] = {}
-        """Sizes of several symbols that are the same in all exports, and what they are there."""
+        """Pairs of sizes that are equal in all exports, perhaps only there: H and W of squares, H*W and a number."""
         self._samples = cache(lambda steps: Columns(self._least, dict(steps)))
         """Samples, by the steps of the symbols; found once for all copies."""
         self._columns = self._samples(tuple(self.steps.items()))

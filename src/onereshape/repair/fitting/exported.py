@@ -35,7 +35,7 @@ _EPS = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float16, np.fl
 
 class _ExportedFields(NamedTuple):
     arrays: tuple[Array, ...]
-    """One for each export, all of one type and rank."""
+    """The constant in each export, all of one type and rank."""
     bindings: tuple[Binding, ...]
     """The sizes of the free symbols in each export."""
     dims: tuple[Size, ...]
@@ -106,7 +106,7 @@ class HashedSizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
 
 @lru_cache(maxsize=64)
 def as_sizes(known: tuple[Size, ...]) -> HashedSizes:
-    """The same object for the same sizes: it need not be compared where it is looked up."""
+    """Sizes as one object wherever they are equal, so that looking them up compares nothing."""
     return HashedSizes(known)
 
 

@@ -53,7 +53,7 @@ class Fitted(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """What a walk found."""
+    """The formulas that a walk found, and what it knows of the model."""
 
     fitted: list[Fitted]
     rewritten: list[Pool | Said]
@@ -134,7 +134,7 @@ class _Fitting(Walk):
         self._regrouped: dict[tuple[Dims | Size, ...], Dims] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
         self._replay = Replay()
-        """What this walk read, and those that began as it did."""
+        """What this walk read, and what walks read that began as it did."""
         self._noted: dict[int, Dims] = {}
         """Dims of which all is known, and nothing more to say, by their ids: those of most layers are one object."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}

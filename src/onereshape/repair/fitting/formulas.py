@@ -190,7 +190,7 @@ class Known(Everywhere):
         return self._by_values.get(values, ())
 
     def exactly(self, values: tuple[int, ...]) -> list[Size]:
-        """The sizes of tensors that have these values, and what the exports do not tell from them."""
+        """The sizes of tensors with given values in the exports, and the formulas that nothing tells from these."""
         sizes = self._by_values.get(values, [])
         found = [Reading(size, 0) for size in sizes]
         found += self._in_proportion(values, sizes) if sizes else []

@@ -1,4 +1,4 @@
-"""Whether nodes of several exports are the same one, and how to say that they are not."""
+"""Likeness of nodes and constants across exports: what must be equal, what may differ, and differences in words."""
 
 from __future__ import annotations
 

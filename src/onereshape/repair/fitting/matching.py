@@ -52,7 +52,7 @@ class Matched:
         self.inputs: dict[Nodes, list[Counterparts]] = {}
         """The nodes that are paired, with their inputs, and with what the graphs inside of them give."""
         self.constants: dict[Counterparts, tuple[Array, ...]] = {}
-        """The constants that differ, as each export has them."""
+        """Counterparts that are constants and differ -> the constant in each export."""
         self._apart: dict[Counterparts, str] = {}
         """What is not paired, and why."""
         self._left: set[Nodes] = set()

@@ -115,7 +115,7 @@ def _same_element(one: object, other: object) -> bool:
 
 
 def _names(fact: Fact, unnamed: set[str]) -> bool:
-    """Whether one of these names is in what is known of a value."""
+    """Whether the dims or the elements of a value depend on a size without a name."""
     held = () if fact.elements is None else fact.elements.flat
     formulas = (size for sizes in (fact.dims or (), held) for size in sizes if isinstance(size, Formula))
     return any(not size.symbols.isdisjoint(unnamed) for size in formulas)

@@ -96,7 +96,7 @@ class _Site(NamedTuple):
 
 
 class _Simplifying:
-    """What is shared by the steps on one model."""
+    """The Reshapes of a model on their way to plainer ones, and what all steps share."""
 
     def __init__(self, model: ir.Model, facts: Facts, reshapes: list[_Site]) -> None:
         self._model = model

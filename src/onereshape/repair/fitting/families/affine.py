@@ -311,7 +311,7 @@ def _odd(reading: LinearReading) -> int:
 
 
 def _words(reading: LinearReading, *, steps: bool = False) -> str:
-    """What a reading says; with the steps that it goes in, where others differ by nothing else."""
+    """A reading in words, `counts along axis 0 from S in steps of 2`; with `steps` if others differ by them alone."""
     parts = []
     for term in reading.terms:
         kind = "is a ramp" if term.scale.over else "counts"

@@ -51,7 +51,7 @@ _Piece = tuple[Numbers, Numbers, Size]
 
 
 class _Cutting(NamedTuple):
-    """An axis that is cut, with what is the same at every place."""
+    """The axis that is cut, and what is known of its parts wherever they begin."""
 
     exported: Exported
     axis: int
@@ -236,7 +236,7 @@ def _fitted(cutting: _Cutting, start: Numbers, values: Numbers, size: Size) -> F
 
 
 def _taken(cutting: _Cutting, start: Numbers, values: Numbers, size: Size) -> Exported:
-    """One part."""
+    """The constant between `start` and `start + values` along the axis, in every export."""
     exported, axis = cutting.exported, cutting.axis
     arrays = [
         array[(*(slice(None),) * axis, slice(first, first + length))]

@@ -20,7 +20,7 @@ _FEW = 12
 _COLUMNS = 32
 """Columns that are looked at first."""
 _LOOKED_AT = 4
-"""Entries along each other axis that are looked at first."""
+"""Entries along the other axes that are looked at first."""
 _SHARES = (2, 3, 4)
 """Parts of a size that a place may be, whatever else it seems to be."""
 

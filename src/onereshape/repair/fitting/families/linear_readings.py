@@ -43,7 +43,7 @@ class LinearReading(NamedTuple):
         return whole
 
     def says(self, binding: Binding) -> bool:
-        """Whether it says something at given sizes: where one of them is no whole number, it does not."""
+        """Whether the reading holds at given sizes: its dims, starts and scales must be whole numbers there."""
         try:
             dims_at(self.dims, binding)
             for term in self.terms:
@@ -95,7 +95,7 @@ class Moved(NamedTuple):
     starts: tuple[Start, ...]
     scaled: Scaled
     added: Array
-    """For each position, in each export, at each of these entries."""
+    """Three axes: positions, exports, entries."""
 
     def position(self, place: int) -> Position:
         """The position with the step and the start at an index of `starts`."""
@@ -109,7 +109,7 @@ def places_of(scales: Iterable[Scaled]) -> list[int]:
 
 
 def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scaled, places: Sequence[int]) -> Moved:
-    """What positions add to some entries, with a slope."""
+    """The positions with some starts and one slope, and what they add to the entries at `places`."""
     scale, slope = scaled
     added = np.array([values for _, _, values in starts])[:, :, None] * slope.reshape(-1)[places]
     if scale.size != 1:
@@ -179,7 +179,7 @@ def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> LinearR
 
 
 def _factors(scale: Scale, exported: Exported, slope: Array) -> list[float]:
-    """What a slope is taken times in each export."""
+    """The factors of a slope, by its scale, in each export: `1/S -> [1/12, 1/23]`."""
     factors = scale.each(exported)
     return factors if slope.dtype.kind == "f" else [int(factor) for factor in factors]
 

@@ -21,7 +21,7 @@ class NumberStep(NamedTuple):
     op: str
     number: float | None = None
     first: bool = False
-    """Whether the other number comes first."""
+    """Whether `number` comes first: 2/x rather than x/2."""
 
 
 class NumberReading(NamedTuple):

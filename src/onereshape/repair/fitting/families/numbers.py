@@ -308,7 +308,7 @@ def _shown(reading: NumberReading, bindings: Sequence[Binding]) -> tuple[str, ..
 
 
 def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> list[NumberReading]:
-    """What numbers are without any number of their own; the sizes that they are as such first."""
+    """The readings of `_PLAIN` that give numbers, sizes as such first: `[11., 22.] -> S - 1`."""
     if numbers.dtype not in made:
         table = _table(numbers, sizes)
         rows = np.stack([stepped(table, steps) for _, steps in _PLAIN], axis=1)

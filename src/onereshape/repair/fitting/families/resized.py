@@ -131,7 +131,7 @@ def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Interpolat
 
 
 def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Interpolation]]:
-    """The exports that may have the grid, with the ways that lead from it to all others."""
+    """Each array that may be the grid, with an interpolation that makes the arrays of all other exports of it."""
     first, second = axes
     for grid in exported.arrays:
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
@@ -182,7 +182,7 @@ def _same(
 
 
 def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way: Interpolation) -> Array:
-    """A grid at other sizes, as PyTorch has it."""
+    """A grid interpolated to sizes along two axes, as PyTorch does it."""
     found = grid.astype(np.float64)
     for axis, size in zip(axes, sizes, strict=True):
         found = np.moveaxis(

@@ -88,7 +88,7 @@ def _starts(exported: Exported) -> tuple[Start, ...]:
 
 
 def _both_ways(exported: Exported, sizes: Iterable[tuple[int, Size]]) -> list[Start]:
-    """Steps and starts, forwards and backwards, with what they are in each export."""
+    """Steps and starts, both ways, with their values: `(1, S) -> (1, S, (12, 23)), (1, -S, (-12, -23))`."""
     found: list[Start] = []
     for step, size in dict.fromkeys(sizes):
         values = sizes_at(size, exported.bindings)

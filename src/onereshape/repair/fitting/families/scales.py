@@ -89,9 +89,9 @@ class Slope(NamedTuple):
     """The least slope along an axis."""
 
     numbers: Array
-    """What it is in each export."""
+    """The slope in each export."""
     eps: float
-    """How far it may be off, as a part of it."""
+    """How far the slope may be off, as a part of it."""
 
 
 def _own(exported: Exported) -> Iterator[Scale]:
@@ -181,7 +181,7 @@ def _may_be(shown: Shown, factors: Sequence[float]) -> bool:
 
 
 def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:
-    """The slopes over some factors, if these are the same in all exports."""
+    """The slopes divided by factors, `[2, 4], [1, 2] -> 2`, if equal in all exports; else None."""
     known = [place for place, error in enumerate(rough) if error is not None]
     if not known or any(factors[place] == 0 for place in known):
         return None

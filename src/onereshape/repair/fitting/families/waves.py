@@ -26,7 +26,7 @@ from onereshape.rule.sizes import exact
 _FEWEST = 8
 """Positions from which a wave can be read."""
 _SHARED = 3
-"""Positions that each export must have."""
+"""Positions that every export must have at least."""
 _FURTHER = 8
 """How many times as far as the largest export a frequency that was measured must be known."""
 _WRONG = 2e-5

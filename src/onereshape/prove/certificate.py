@@ -135,7 +135,7 @@ class Certificate:
 
     @property
     def summary(self) -> str:
-        """What is shown and at which sizes, in a few words; what was compared and what only ran stay apart."""
+        """The status and its sizes in a few words: `certified at N = 1, 2, only ran at N = 3`."""
         if self.basis is not None:
             return f"{self.status} in two steps: {self.basis.summary}; then the batch{self._sizes()}"
         if self.status in {"not proven", "differs", "failed", "untested", "out-of-time"}:

@@ -68,7 +68,7 @@ def _beside(here: Proof, there: Proof | None) -> str:
 
 
 def claim(engine: Certificate, proof: Proof) -> str:
-    """What is proven, and at which sizes."""
+    """The claim of a proof in words: `for all N >= 1 each output element is the same expression of ...`."""
     given = f" (given {', '.join(proof.held)})" if proof.held else ""
     what = _SAMPLE if engine.kind == "batch" else _INPUTS
     if engine.kind != "batch":

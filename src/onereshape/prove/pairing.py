@@ -30,7 +30,7 @@ CarriedAnyhow = Carried | None
 
 
 def freed_axes(original: ir.Model, repaired: ir.Model) -> dict[str, int] | None:
-    """The axes that carry the batch of a repaired model, where it has one name for what were numbers."""
+    """The axis of each input that carries N, if all numbers that became names got one name: `{"x": 0}`; else None."""
     before, after = (shapes_of(inputs_of(model)) for model in (original, repaired))
     names = {
         dim
@@ -224,7 +224,7 @@ def places_of(proof: Proof) -> dict[str, CarriedAnyhow]:
 
 
 def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, CarriedAnyhow]:
-    """The place at which each output carries the batch, by terms at the first sizes of other dims that prove it."""
+    """The place at which each output carries the batch, by terms at the first sizes of other dims that give a proof."""
     original, repaired = apart(original), apart(repaired)
     proofs = (batch_proof(original, repaired, asked, size, sizes) for sizes in some_sizes(original))
     return next(filter(None, map(places_of, proofs)), {})

@@ -88,7 +88,7 @@ def check_interface(original: ir.Model, other: ir.Model) -> None:
 
 @dataclass(slots=True)
 class Ones:
-    """The repaired model at one sample: its outputs and all it makes, for each label that was asked."""
+    """Runs at one sample: the repaired model's outputs and prints, and the original's outputs, by the label."""
 
     outputs: dict[int, dict[str, Words]] = field(default_factory=dict)
     traces: dict[int, Sequence[Print]] = field(default_factory=dict)
@@ -159,7 +159,7 @@ def check_duties(before: Iterable[Duty], after: Iterable[Duty]) -> None:
 
 
 def check_names(wanted: Iterable[str], got: Iterable[str]) -> None:
-    """Both models give the same outputs, and as many tensors in a sequence."""
+    """Differs, unless both models give outputs of the same names, which number the tensors of a sequence."""
     if odd := {*wanted} ^ {*got}:
         raise Differs(f"{min(odd)!r} is given by one model only: a sequence has other tensors")
 
@@ -241,7 +241,7 @@ def _looked_at(samples: int) -> list[int]:
 
 
 def _declared(trial: Trial) -> set[int]:
-    """All dims that the inputs declare."""
+    """The sizes of all fixed dims of the original's inputs."""
     shapes = [value.shape for value in inputs_of(trial.original.model)]
     return {dim for shape in shapes for dim in shape or () if isinstance(dim, int)}
 
@@ -342,7 +342,7 @@ def _in_any_order(trial: Trial, ones: Ones) -> bool:
 
 
 def _blame(trial: Trial, ones: Ones, name: str, samples: int) -> str:
-    """Where the samples first are not kept apart."""
+    """The sentence of a Differs: the output, the N, and the first node behind which samples are not kept apart."""
     where = ""
     try:
         _beside_ones(trial, ones, samples)

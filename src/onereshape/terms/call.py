@@ -61,7 +61,7 @@ class Call:
         raise NotProven(f"{self.op} {self.name}: {why}")
 
     def doubt(self, why: str) -> None:
-        """Notes that what holds for this number of samples need not hold for others."""
+        """Notes a reason, after the node's name, why terms at this number of samples show nothing for every N."""
         self.doubts.append(f"{self.op} {self.name}: {why}")
 
     def demand(self, key: int, words: Words) -> None:
@@ -95,7 +95,7 @@ class Call:
         return found
 
     def tensors(self) -> list[Tensor]:
-        """All inputs, which are tensors."""
+        """All inputs of the node, refused if any of them is left out or a sequence."""
         return [self.tensor(place) for place in range(len(self.inputs))]
 
     def numbers(self, place: int) -> Array:

@@ -163,7 +163,7 @@ def side_by_side(*runs: Steps) -> list[Outcome]:
 
 
 class _Run:
-    """One run under way."""
+    """A run of a program under way: the doubts, demands and live elements so far."""
 
     def __init__(self, program: Program, observe: Observer | None, samples: int, orders: Orders | None) -> None:
         self.program = program
@@ -230,7 +230,7 @@ class _Run:
         return value in self.program.constants or value.is_initializer()
 
     def value(self, value: ir.Value | None, scope: Scope) -> Value:
-        """The tensors that a value of a graph has in this scope, or as a constant."""
+        """The value of an edge of the graph: in this scope, or as a constant; None for an input that is left out."""
         if value is None:
             return None
         if value in scope:

@@ -67,12 +67,12 @@ class Tensor:
 
     @property
     def rank(self) -> int:
-        """How many dims there are."""
+        """The number of dims."""
         return self.array.ndim
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self.array.size
 
     @property
@@ -91,7 +91,7 @@ class Tensor:
         return any(self.growth)
 
     def inner(self, axis: int) -> int:
-        """How many places of one sample follow one another along a dim that grows; 0 where it does not."""
+        """The places of a sample that lie together along a dim that grows: p of outer * N * p; 0 where no dim grows."""
         return self.growth[axis] // self.outer if self.growth else 0
 
     def moved(self, move: Move) -> Tensor:
@@ -183,7 +183,7 @@ _FARTHEST: Final = 1 << 62
 
 
 def once(array: Array) -> Array:
-    """An array without what a broadcast repeats: of bounds that are the same for all elements a single one.
+    """A broadcast array without its repetitions: dims of 1 where all elements along an axis are the same in memory.
 
     >>> once(np.broadcast_to(np.array([[5], [6]]), (2, 1000))).shape
     (2, 1)

@@ -56,7 +56,7 @@ _PACKED: Final = frozenset({"int2", "uint2", "int4", "uint4", "float4e2m1"})
 
 
 class _EngineRefused(Exception):  # noqa: N818 - an answer
-    """The engine does not do it."""
+    """The engine refuses to load or to run a model."""
 
 
 def name(_told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:

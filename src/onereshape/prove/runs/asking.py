@@ -26,7 +26,7 @@ from onereshape.prove.values.input_roles import fed
 
 
 class Drawer(Protocol):
-    """Draws so many values for all inputs; from the same generator always the same."""
+    """Draws `number` feeds for a model; a generator with the same seed yields the same feeds."""
 
     def __call__(self, rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]: ...
 
@@ -113,7 +113,7 @@ def consult(trial: Trial, chooser: Chooser, question: OriginalQuestion) -> Origi
 
 
 def _at_once(trial: Trial, session: Session, question: OriginalQuestion, opening: Opening) -> list[Reference]:
-    """All answers in the only setting that there is, measured alike; what was asked once serves several counts."""
+    """The references of a model with a single setting, one for each count, which share answers and meters."""
     setting, most = opening.setting, max(_PROBES, *question.counts)
     drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, most)
     more = question.more(drawn)
@@ -134,7 +134,7 @@ def _at_once(trial: Trial, session: Session, question: OriginalQuestion, opening
 def _in_turn(
     trial: Trial, session: Session, chooser: Chooser, question: OriginalQuestion, opening: Opening
 ) -> list[Reference]:
-    """The answers in each of several settings."""
+    """The references of a model with several settings, one for each count."""
     manner, setting, known = opening.manner, opening.setting, opening.answers
     trial.step(f"original, 1 of {len(question.counts)}")
     rng = np.random.default_rng(trial.seed)
@@ -173,7 +173,7 @@ def _refer(
 
 
 def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Drawer) -> Opening:
-    """The manner and the setting in which the original runs and shows something; else one in which it runs."""
+    """The first manner and setting in which the original runs and shows something; else the best in which it runs."""
     fallback: dict[tuple[bool, bool], Opening] = {}
     refusal, refused, largest = Refusal(""), 0, 0
     for default, known, last in _attempts(chooser):

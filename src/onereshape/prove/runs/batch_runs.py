@@ -147,7 +147,7 @@ def _shuffled(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int) -> Fe
 
 
 def _rotated(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int, turn: int) -> Feeds:
-    """A piece in which each sample is taken from another one."""
+    """A piece whose samples are taken from the pieces in turn: sample k from piece `turn + k`."""
     feeds, places = dict(pieces[0]), np.arange(size)
     for name, axis in axes.items():
         feeds[name] = _picked([piece[name] for piece in pieces], axis, (turn + places) % len(pieces), places)

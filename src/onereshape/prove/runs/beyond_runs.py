@@ -38,7 +38,7 @@ def joined(pieces: Sequence[Feeds], axes: Mapping[str, int]) -> Feeds:
 
 
 def run_beyond(beyond: Beyond, extremes: Sequence[Extreme], beside: Sequence[Feeds]) -> None:
-    """One batch of them all, with usual pieces beside them; single samples too, where the original has several."""
+    """Runs extremes and the usual pieces `beside` as one batch; single samples too, if the original has several."""
     trial, size = beyond.trial, beyond.trial.size
     pieces = [*beside, *(each.feeds for each in extremes)]
     at = beyond.at(len(pieces) * size)

@@ -173,7 +173,7 @@ def _among(repaired: _OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
 
 
 def _stayed(repaired: _OpenModel, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
-    """What a batch gives at these places, and all of an output that has no samples."""
+    """The answers to the pieces at these places of a batch; all of an output that carries no batch."""
     size, meters = repaired.trial.size, repaired.usual.meters
     return {name: _rows(meter, answers[name], size, places) for name, meter in meters.items()}
 
@@ -186,7 +186,7 @@ def _rows(meter: Meter, answer: Array, size: int, places: Sequence[int]) -> Arra
 
 
 def _bits(array: Array) -> Array:
-    """An array as it is stored, in which what is no number equals itself."""
+    """The bytes of an array, by which NaN equals NaN."""
     return array if array.dtype.kind == "O" else np.ascontiguousarray(array).view(np.uint8)
 
 

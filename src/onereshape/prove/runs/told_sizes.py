@@ -50,7 +50,7 @@ class _Node(NamedTuple):
     opset: int
 
     def dim(self, index: int, axis: int) -> Size | None:
-        """A dim of an input."""
+        """The size of an input's dim; None where it is not known, or there is no such axis."""
         dims = self.dims(index)
         return dims[axis] if -len(dims) <= axis < len(dims) else None
 
@@ -67,7 +67,7 @@ class _Node(NamedTuple):
         return list(listed) if isinstance(listed, list | tuple) else [] if array is None else array.reshape(-1).tolist()
 
     def integer(self, name: str, default: int = 0) -> int:
-        """An attribute."""
+        """The integer of an attribute, or a default."""
         found = self.node.attributes.get(name)
         return default if found is None or found.is_ref() else found.as_int()
 

@@ -30,7 +30,7 @@ def batch_of(freed: Freed) -> tuple[dict[str, int], str]:
 
 
 class Stop(Exception):  # noqa: N818 - an end, good or bad
-    """Nothing more needs to be run."""
+    """Ends a trial with a status and a reason: nothing more needs to be run."""
 
     def __init__(self, status: Status, reason: str) -> None:
         self.status: Status = status
@@ -217,7 +217,7 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
 
 
 def check_interface(original: ir.Model, other: ir.Model, what: str) -> None:
-    """Both models take and give the same."""
+    """Stops, unless the inputs and the outputs of both models have the same names and types."""
     for role, mine, theirs in (
         ("inputs", fed(original), fed(other)),
         ("outputs", original.graph.outputs, other.graph.outputs),
@@ -245,7 +245,7 @@ def matters(trial: Trial, name: str) -> bool:
 
 
 def is_blind(trial: Trial, name: str) -> bool:
-    """Whether an output is the same for all samples."""
+    """Whether an output hardly differs between the samples that were compared."""
     return trial.contrasts.get(name, 0.0) <= CLEARLY * trial.widened.get(name, 1.0)
 
 

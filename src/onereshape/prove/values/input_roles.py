@@ -140,7 +140,7 @@ def _choices(node: ir.Node, dtype: ir.DataType | None) -> list[Any]:
 
 
 def _common(choices: list[list[Any]]) -> tuple[Any, ...]:
-    """The categories common to all lists, or, without any, of all lists: `[[1, 2], [2, 3]] -> (2,)`."""
+    """The categories common to all lists, or, if there are none, of any list: `[[1, 2], [2, 3]] -> (2,)`."""
     shared = tuple(each for each in choices[0] if all(each in other for other in choices))
     return shared or tuple(each for other in choices for each in other)
 

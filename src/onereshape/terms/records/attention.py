@@ -159,7 +159,7 @@ def _rotary(call: Call) -> Sequence[Tensor]:
 
 
 def _angles(call: Call, place: int) -> Tensor:
-    """Cosines or sines for each place of each sequence."""
+    """The cosines or sines `[batch, length, half]` of a RotaryEmbedding, picked from a table by positions, if given."""
     table = call.tensor(place)
     if not call.has(3):
         return table

@@ -52,7 +52,7 @@ class _Samples:
         self.parts.append(self.call.hashing.mix(self.call.key(place, tensor.shape, op="common"), part).reshape(1))
 
     def made(self, dtype: ir.DataType, dims: Sequence[int], what: str, axis: int = 0) -> Tensor:
-        """An output that has the samples along an axis in front of which and behind which there are these dims."""
+        """An output with the samples along an axis among `dims`: N, `(2, H)` at axis 1 -> `(2, N, H)`."""
         self.call.check_size((self.batch, *dims))
         given = tuple(self.call.has(place) for place in range(len(self.call.inputs)))
         key = own(self.call, what, tuple(dims), given, *self.call.settings())
@@ -80,7 +80,7 @@ def _heads(call: Call, width: int, heads: int) -> int:
 
 
 def _mask(call: Call, samples: _Samples, place: int) -> None:
-    """A mask that has the samples in front; others are not known sample by sample."""
+    """Adds the words of a mask with the samples on its first axis; refuses masks of another rank."""
     if call.has(place) and call.tensor(place).rank not in {1, 2, 3, 4}:
         call.refuse(f"input {place} is a mask of another kind")
     samples.own(place)

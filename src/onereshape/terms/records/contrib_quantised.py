@@ -45,7 +45,7 @@ def _element(call: Call) -> Sequence[Tensor]:
 
 
 def _two(call: Call) -> Sequence[Tensor]:
-    """A function of two elements."""
+    """QLinearAdd, QLinearMul: a function of two elements, and of a scale and a zero point for both and the answer."""
     dtype = call.tensor(0).dtype
     words = call.words(0), *_pairs(call, dtype, 1), call.words(3), *_pairs(call, dtype, 4, 6)
     return [limited(call.mixed(dtype, own(call, dtype.name), *words).array, dtype)]
@@ -77,7 +77,7 @@ def _concat(call: Call) -> Sequence[Tensor]:
 
 
 def _softmax(call: Call) -> Sequence[Tensor]:
-    """Before opset 13 over all axes from one on, and since then along one."""
+    """QLinearSoftmax: before opset 13 over all axes from `axis` on, from 13 on along that axis alone."""
     data = call.tensor(0)
     axis = call.axis(call.attribute("axis"), data.rank)
     axes = tuple(range(axis, data.rank)) if call.attribute("opset") < 13 else (axis,)
@@ -132,7 +132,7 @@ def _last_pool(call: Call) -> Sequence[Tensor]:
 
 
 def _columns(call: Call, factors: Factors, scale: int, point: int) -> list[Words]:
-    """The scale and the zero point of the second factor."""
+    """The words of the scale and of the zero point of the right factor, per column; a zero point of 0 if not given."""
     if call.has(point):
         return [factors.per_column(scale), factors.per_column(point)]
     return [factors.per_column(scale), zero(call, factors.right.dtype).hashed(call.hashing)]
@@ -143,7 +143,7 @@ def _bias(call: Call, place: int, factors: Factors) -> Words:
 
 
 def _dynamic_product(call: Call) -> Sequence[Tensor]:
-    """The first factor is quantised as a whole, all samples of it, so that each row is of all of them."""
+    """DynamicQuantizeMatMul: the left factor is quantised as a whole, so that each row depends on all samples."""
     data = call.tensor(0)
     factors = Factors(call, data, call.tensor(1))
     if data.rank < 2 or factors.right.rank < 2:
@@ -191,7 +191,7 @@ def _few_bits(call: Call) -> Sequence[Tensor]:
 
 
 def _content(call: Call, place: int) -> Words:
-    """All of an input, and its dims."""
+    """A word for the whole content of an input and its dims."""
     found = call.tensor(place)
     return call.hashing.mix(call.key(found.shape, op="common"), content(call, found, range(found.rank)))
 

@@ -29,7 +29,7 @@ def _if(call: Call) -> Sequence[Value]:
 
 
 def _chosen(call: Call, condition: Tensor, one: Value, two: Value) -> Value:
-    """What a Where by the condition makes of both."""
+    """An output of an If whose condition is data: a Where of both branches' values, which have equal dims and types."""
     if isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two):
         return tuple(_chosen(call, condition, *pair) for pair in zip(one, two, strict=True))
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):

@@ -78,7 +78,7 @@ class ResizedAxis:
 
 @lru_cache(maxsize=256)
 def coordinates(axis: ResizedAxis, transformation: str) -> tuple[tuple[Fraction, ...], ...]:
-    """The coordinates that each place of the answer may read at."""
+    """The coordinates at which each place of the answer may read: one, or two where the scale and the ratio differ."""
     return tuple(
         tuple(dict.fromkeys(axis.original(transformation, Fraction(place), scale) for scale in axis.scales))
         for place in range(axis.after)
@@ -89,7 +89,7 @@ def coordinates(axis: ResizedAxis, transformation: str) -> tuple[tuple[Fraction,
 def reads(
     axis: ResizedAxis, transformations: tuple[str, ...]
 ) -> tuple[tuple[tuple[Fraction, ...], ...], tuple[tuple[int, int], ...]]:
-    """The coordinates of each place by all of these, and the first and the last place that is read around them.
+    """The coordinates of each place by all of these transformations, and the first and the last place read around them.
 
     >>> reads(ResizedAxis(2, 2, Fraction(1)), ("asymmetric",))[1]
     ((-1, 1), (0, 2))

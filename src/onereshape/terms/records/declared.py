@@ -94,7 +94,7 @@ def declared(
 
 
 def own(call: Call, *parts: Any) -> int:
-    """The word of an operator of this domain: ONNX has others of the same names."""
+    """The word of an operator of com.microsoft and of `parts`: ONNX has other operators of these names."""
     return call.key(*parts, op=f"{DOMAIN}.{call.op}")
 
 

@@ -64,7 +64,7 @@ def _labelled(call: Call, tensor: Tensor, part: str) -> tuple[Tensor, tuple[str 
 
 
 def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Labelled:
-    """An operand of which a label that comes twice is the diagonal."""
+    """An operand with each label once: of a label that comes twice the diagonal is taken, `ii -> i`."""
     while len(set(labels)) < len(labels):
         label = next(each for each in labels if labels.count(each) > 1)
         first = labels.index(label)
@@ -80,7 +80,7 @@ def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Label
 
 
 def _dotted(operands: Sequence[_Labelled]) -> list[int]:
-    """The labels of the ellipsis."""
+    """The labels of the ellipsis: the negative numbers in the labels of all operands, sorted."""
     return sorted({label for each in operands for label in each.labels if isinstance(label, int)})
 
 
@@ -92,7 +92,7 @@ def _output(call: Call, right: str, operands: Sequence[_Labelled]) -> tuple[str 
 
 
 def _implied(call: Call, left: str, operands: Sequence[_Labelled]) -> tuple[str | int, ...]:
-    """The labels that come once, in their order; of which case is first nobody agrees."""
+    """The labels of an answer that is not given, `ij,jk -> ik`; refused with both cases, as no order is agreed on."""
     letters = left.replace(_ELLIPSIS, "").replace(",", "")
     once = sorted(each for each in letters if letters.count(each) == 1)
     if not ("".join(once).islower() or "".join(once).isupper() or not once):

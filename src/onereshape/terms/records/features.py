@@ -61,7 +61,7 @@ def _by_row(call: Call, width: int, kind: ir.DataType, *parts: Any) -> Tensor:
 
 
 def _each(kind: Callable[[Call], ir.DataType]) -> Callable[[Call], Sequence[Tensor]]:
-    """A function of each element and of all attributes."""
+    """A rule that makes each element a function of itself and of all attributes, in the type that `kind` tells."""
 
     def rule(call: Call) -> Sequence[Tensor]:
         return [call.mixed(kind(call), _key(call, *_asked(call)), call.words(0))]
@@ -102,12 +102,12 @@ def _normalised(call: Call) -> Sequence[Tensor]:
 
 
 def _mapped(call: Call) -> ir.DataType:
-    """The other of texts and integers."""
+    """The type that a mapping gives for input 0: integers for texts, texts for integers."""
     return ir.DataType.INT64 if call.tensor(0).dtype == ir.DataType.STRING else ir.DataType.STRING
 
 
 def _encoded(call: Call) -> ir.DataType:
-    """The type of the values that labels have."""
+    """The type of a LabelEncoder's answer, by the attribute that lists its values."""
     if call.attribute("classes_strings"):
         return _mapped(call)
     named = (("values_strings", ir.DataType.STRING), ("values_int64s", ir.DataType.INT64), ("values_floats", _FLOAT))
@@ -121,7 +121,7 @@ def _encoded(call: Call) -> ir.DataType:
 
 
 def _one_hot(call: Call) -> Sequence[Tensor]:
-    """A new last axis; what no category is fails where it may not be all zeros."""
+    """OneHotEncoder: a new last axis of categories; where `zeros` is 0 it demands that elements are categories."""
     data = call.tensor(0)
     given = [len(call.attribute(name) or ()) for name in ("cats_int64s", "cats_strings")]
     if not max(given) or min(given):
@@ -134,7 +134,7 @@ def _one_hot(call: Call) -> Sequence[Tensor]:
 
 
 def _vectorised(call: Call) -> Sequence[Tensor]:
-    """Rows side by side, as floats."""
+    """FeatureVectorizer: the rows of all inputs side by side, as floats: `[N, 2], [N, 3] -> [N, 5]`."""
     given = call.tensors()
     for each in given:
         _check_rows(call, each)
@@ -218,7 +218,7 @@ def _vector_width(call: Call) -> int:
 
 
 def _classes(width: Callable[[Call], int]) -> Callable[[Call], Sequence[Tensor]]:
-    """A label for each row, and scores."""
+    """A rule of a classifier: for each row a label, and as many scores as `width` says."""
 
     def rule(call: Call) -> Sequence[Tensor]:
         labels, count = _labels(call), width(call)

@@ -20,7 +20,7 @@ Together = Callable[[Sequence[Array]], Array]
 
 
 def merged(call: Call, parts: Sequence[Tensor], together: Together) -> Tensor:
-    """The elements of some tensors put together, with all that goes beside them; numbers if all are numbers."""
+    """The elements of tensors put together, with bounds, slopes and places; numbers if all tensors are numbers."""
     kind = parts[0].dtype
     if any(each.dtype != kind for each in parts):
         call.refuse("its parts are of several types")

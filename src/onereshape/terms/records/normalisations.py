@@ -15,7 +15,7 @@ from onereshape.terms.tensor import Tensor
 
 
 def _over_last(call: Call) -> Sequence[Tensor]:
-    """LayerNormalization and RMSNormalization: over all axes from one on."""
+    """LayerNormalization and RMSNormalization, over all axes from `axis` on."""
     data = call.tensor(0)
     axis = call.axis(call.attribute("axis", -1), data.rank)
     axes = tuple(range(axis, data.rank))

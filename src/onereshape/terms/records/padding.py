@@ -88,7 +88,7 @@ def nothing(call: Call, data: Tensor) -> Tensor:
 
 
 def _beyond(call: Call, mode: str, dim: int, front: int, end: int) -> Array:
-    """The places that are taken along an axis."""
+    """The place of the data that each place of a padded axis copies: mode edge, 3 with 1 and 1 -> `0, 0, 1, 2, 2`."""
     wanted = np.arange(-front, dim + end)
     if not dim:
         call.refuse("pads nothing with what is there")

@@ -131,7 +131,7 @@ def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Data that is picked from along axes which follow one another."""
+    """Data from which indices pick elements, along `count` axes in a row."""
 
     call: Call
     data: Tensor
@@ -178,7 +178,7 @@ def _boxes(call: Call, found: Reach) -> tuple[Array, Array, Array]:
 
 
 def _picked(call: Call, data: Tensor, found: Reach, contents: Words, words: Words) -> Tensor:
-    """What is picked of the contents, which are as many as the indices; both are broadcast."""
+    """The picked elements: the content of an index's box, mixed with its place there, unless the box is one element."""
     if data.depends:
         call.doubt("picks by data among numbers that depend on the number of samples")
     one = np.all(found.low == found.high, -1).reshape(words.shape)

@@ -40,7 +40,7 @@ _LONG: Final = 1 << 10
 
 
 def attributes_of(call: Call) -> tuple[Any, ...]:
-    """All attributes of an operator that has none that is an axis."""
+    """All attributes of an operator without axes, as a part of its key."""
     return call.settings("consumed_inputs")  # a hint of the first opset
 
 

@@ -23,7 +23,7 @@ _OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
 
 
 def zero(call: Call, dtype: ir.DataType) -> Tensor:
-    """The zero point that is meant where none is given."""
+    """The zero point 0 of a type, which is meant where none is given."""
     try:
         return numbers(np.zeros((), dtype.numpy()), dtype)
     except TypeError:
@@ -39,7 +39,7 @@ def single(call: Call, place: int) -> Words:
 
 
 def single_or_zero(call: Call, place: int, dtype: ir.DataType) -> Words:
-    """The word of a zero point."""
+    """The word of a zero point, the single number in the input at a place; of 0 where it is not given."""
     if not call.has(place):
         return zero(call, dtype).hashed(call.hashing)
     if call.tensor(place).dtype != dtype:
@@ -86,7 +86,7 @@ def _blocks(call: Call, data: Tensor, parameter: Tensor, block: int) -> Tensor:
 
 
 def _parameters(call: Call, data: Tensor, dtype: ir.DataType) -> tuple[Tensor, Tensor]:
-    """The scale and the zero point, which is of some type."""
+    """The scale and the zero point of a node, ready to be broadcast; a zero point must be of type `dtype`."""
     scale = call.tensor(1)
     if not call.has(2):
         return spread(call, data, scale), zero(call, dtype)
@@ -230,11 +230,11 @@ class Factors:
         self.shape = tuple(dim for place, dim in enumerate(dims, -len(dims)) if place not in gone)
 
     def rows(self, *parameters: Words) -> Words:
-        """A word for each row of the first, with its scale and its zero point."""
+        """A word for each row of the left factor, from its content and these parameters: `[2, 3] -> [2, 1]`."""
         return self._words(self.left, -1, "row", parameters)
 
     def columns(self, *parameters: Words) -> Words:
-        """A word for each column of the second."""
+        """A word for each column of the right factor, from its content and these parameters: `[3, 4] -> [1, 4]`."""
         return self._words(self.right, -2, "column", parameters)
 
     def _words(self, tensor: Tensor, axis: int, what: str, parameters: Sequence[Words]) -> Words:

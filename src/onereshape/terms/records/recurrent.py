@@ -180,7 +180,7 @@ def _or_zero(layer: _Layer, place: int, shape: tuple[int, ...]) -> Words:
 
 
 def _key(layer: _Layer, which: int) -> int:
-    """The word of all that is the same for every step."""
+    """The word of what all steps share: the activations of a direction, the clip, the flags and the type."""
     call = layer.call
     default = _ACTIVATIONS[call.op]
     given: Any = call.attribute("activations")

@@ -196,7 +196,7 @@ def _nearest(call: Call, axis: ResizedAxis, transformation: str) -> list[int] | 
 
 
 def _parts(call: Call, axis: ResizedAxis, mode: str, transformation: str) -> tuple[Any, ...]:
-    """What else the answer depends on."""
+    """The parts of a Resize's key beside places and coordinates: its mode, and attributes that matter in this mode."""
     found: list[Any] = [mode.removeprefix("bi"), transformation == _OLD, call.attribute("exclude_outside", 0)]
     if mode == "nearest":
         found.append(call.attribute("nearest_mode", "round_prefer_floor"))
@@ -208,7 +208,7 @@ def _parts(call: Call, axis: ResizedAxis, mode: str, transformation: str) -> tup
 
 
 def _reach(call: Call, axis: ResizedAxis, mode: str) -> int:
-    """How far beyond the places before and behind a coordinate it may read."""
+    """How many places beyond the two around a coordinate a Resize may read: 1 in mode cubic, more with antialias."""
     reach = 1 if mode == "cubic" else 0
     if call.attribute("antialias", 0) and axis.scale < 1:
         return ceil((reach + 1) / min(axis.scales)) + 1

@@ -45,7 +45,7 @@ def _matches(call: Call) -> Sequence[Tensor]:
 
 
 def _normalised(call: Call) -> Sequence[Tensor]:
-    """Each text by itself, where none is left out."""
+    """StringNormalizer: each text by itself, refused where stopwords may leave texts out."""
     data = call.tensor(0)
     if data.rank not in {1, 2} or (data.rank == 2 and data.shape[0] != 1) or not prod(data.shape):
         call.refuse(f"the dims {list(data.shape)} are not [C] or [1, C]")
@@ -57,7 +57,7 @@ def _normalised(call: Call) -> Sequence[Tensor]:
 
 
 def _pieces(call: Call) -> Sequence[Tensor | None]:
-    """How many pieces each text has; that with the most decides on the dims of the pieces themselves."""
+    """StringSplit: only the number of each text's pieces; the dims of the pieces themselves depend on the texts."""
     return [None, call.mixed(ir.DataType.INT64, call.key(*attributes_of(call)), call.words(0))][: call.outputs]
 
 

@@ -79,7 +79,7 @@ class _Writing:
         return terms(words.reshape(self.data.shape), self.data.dtype)
 
     def _numbers(self, places: Array) -> Tensor:
-        """Integers, which have one sum whatever their order is."""
+        """The data after updates of known integers, which have the same sum in any order."""
         values = np.array(self.data.array).reshape(-1, self.data.shape[-1])
         _EXACT[self.reduction].at(values, places.ravel(), self.updates.array.reshape(-1, values.shape[-1]))
         return numbers(values.reshape(self.data.shape), self.data.dtype)
@@ -137,7 +137,7 @@ class _Writing:
         words[part] = hashing.mix(call.key(self.reduction, op="Scatter"), before, place, content)
 
     def _within(self, lines: Array, members: Array, first: Array, sizes: Array) -> Words:
-        """Where indices point to in a box that may be larger than their own."""
+        """The words of the place of indices `members` in a box that begins at `first`, which may exceed their own."""
         chosen: Any = np.ix_(lines, members)
         found = np.zeros((len(lines), len(members)), np.uint64)
         step = 1
@@ -159,7 +159,7 @@ class _Writing:
 
 
 def _turns(places: Array) -> Array:
-    """How many came to the same place before.
+    """For each update the number of earlier updates of the same place.
 
     >>> _turns(np.array([4, 2, 4, 4, 2])).tolist()
     [0, 0, 1, 2, 1]
@@ -174,7 +174,7 @@ def _turns(places: Array) -> Array:
 
 
 def _written(data: Array, updates: Array, places: Array) -> Array:
-    """Rows of data with others in their places."""
+    """Data whose rows at `places` are those of `updates`."""
     found = np.array(data).reshape(-1, data.shape[-1])
     found[places.ravel()] = updates.reshape(-1, data.shape[-1])
     return found.reshape(data.shape)

@@ -41,7 +41,7 @@ def _empty(_call: Call) -> Sequence[Value]:
 
 
 def _place(call: Call, place: int, count: int, most: int) -> int:
-    """A position that is given, or the last."""
+    """The position in the input at `place`, counted from the front; `most` where it is not given."""
     if not call.has(place):
         return most
     found = int(call.scalar(place))

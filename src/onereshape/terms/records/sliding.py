@@ -40,12 +40,12 @@ class Windows:
 
     @property
     def whole(self) -> int:
-        """How many places all windows go over."""
+        """The number of places that all windows together go over."""
         return (self.count - 1) * self.stride + self.reach
 
     @property
     def plain(self) -> bool:
-        """Whether each place is a window."""
+        """Whether every place is a window by itself, so that nothing slides."""
         return self.kernel == 1 and self.stride == 1 and not self.begin and not self.end
 
 
@@ -70,7 +70,7 @@ def pads_of(call: Call, count: int) -> list[tuple[int, int]]:
 
 
 def automatic(call: Call) -> str:
-    """How pads are found, or nothing."""
+    """The attribute `auto_pad`, or an empty text where pads are given."""
     found = call.attribute("auto_pad") or "NOTSET"
     if found not in {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}:
         call.refuse(f"there is no auto_pad {found!r}")
@@ -151,7 +151,7 @@ def padded(call: Call, words: Words, windows: Sequence[Windows], pad: Words, bey
 
 
 def within(parts: Iterable[slice]) -> Any:
-    """Parts of the last axes."""
+    """An index of slices of the last axes: `[slice(2)] -> (..., slice(2))`."""
     return (..., *parts)
 
 

@@ -38,7 +38,7 @@ def _conv(call: Call) -> Sequence[Tensor]:
 
 
 def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, outside: Tensor | None = None) -> Tensor:
-    """The convolution; beside the data are zeros, or a number."""
+    """The convolution of data, with zeros beside the data, or the number `outside`."""
     group = _group(call, data, weights)
     outputs, channels, *kernel = weights.shape
     if data.shape[1] != channels * group or outputs % group:
@@ -81,7 +81,7 @@ def _folded_channels(
 
 
 def _together(call: Call, data: Tensor, rows: Words, columns: Words, bias: Tensor | None) -> Tensor:
-    """Rows of samples, groups and places beside columns of groups and output channels."""
+    """The answer `[N, outputs, *places]` of rows `[N, group, *places]` and filters `[group, outputs / group]`."""
     outputs, places = columns.size, rows.shape[2:]
     if bias is not None:
         if bias.shape != (outputs,):
@@ -114,7 +114,7 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
 
 
 def _spread(call: Call, dims: Sequence[int], kernel: Sequence[int]) -> list[Windows]:
-    """Where each element of a ConvTranspose is added to; `count` is the dim of the answer."""
+    """The windows in which a ConvTranspose adds each element, along each axis; `count` is the size of the answer."""
     count = len(dims)
     strides, dilations = sizes(call, "strides", count), sizes(call, "dilations", count)
     pads, how = pads_of(call, count), automatic(call)

@@ -97,7 +97,7 @@ def other_starts(shapes: Shapes, axes: Mapping[str, int], *, mixes: bool) -> Ite
 
 
 def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
-    """Other places that the batch may have, those with the fewest moves first; inputs of the same dims move alike."""
+    """Other places of the batch, the fewest moved inputs first; inputs of equal dims move alike."""
     first = next(iter(axes))
     batch = shapes[first][axes[first]]
     size, home = batch if isinstance(batch, int) else 1, axes[first]

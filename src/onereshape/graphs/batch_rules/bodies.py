@@ -129,7 +129,7 @@ def _spread(view: BatchView, body: BatchBody, place: int, dims: tuple[Size, ...]
 
 
 def _rows_of_one(view: BatchView, body: BatchBody, end: ir.Value, dims: tuple[Size, ...], mark: Mark) -> int | None:
-    """How many rows of an output are those of one sample, where it repeats the same for each; None where not."""
+    """The number of rows of one sample in an output whose rows repeat for each sample; None where they differ."""
     rows, array = mark.inner, body.state.folding.array(end)
     if array is None or mark.outer != 1 or not isinstance(rows, int) or dims[mark.axis] != view.size * rows:
         return None

@@ -11,7 +11,7 @@ _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 
 
 class CircleError(ValueError):
-    """The nodes of a graph need one another in a circle."""
+    """The nodes of a graph need one another in a circle, so that no order is right."""
 
 
 def inner_graphs(node: ir.Node) -> list[ir.Graph]:
@@ -26,7 +26,7 @@ def inner_graphs(node: ir.Node) -> list[ir.Graph]:
 
 
 def nodes_of(graph: ir.Graph) -> Iterator[ir.Node]:
-    """The nodes of a graph, each before those of the graphs inside it."""
+    """The nodes of a graph and of the graphs inside its nodes, a node before what is inside it."""
     for node in graph:
         yield node
         for inner in inner_graphs(node) if node.attributes.data else ():

@@ -22,7 +22,7 @@ _DEEPEST_LOOP = 3
 
 
 def shape_if(asking: Asking) -> Shapes:
-    """If: the dims that both branches give; those of one, where that is taken in every run."""
+    """If: the dims that both branches give, or those of the branch that every run takes."""
     scope = asking.scope
     ends = []
     for name in ("then_branch", "else_branch"):

@@ -29,7 +29,7 @@ from onereshape.rule.sizes import Size, bounds, ceiling, cut, largest
 
 
 def shape_constant_of_shape(asking: Asking) -> Shapes:
-    """The dims that an input gives."""
+    """ConstantOfShape: the dims are the elements of input 0, `[2, N] -> (2, N)`."""
     target = asking.elements(0)
     if target is None:
         count = asking.length(0)

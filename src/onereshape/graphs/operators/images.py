@@ -62,7 +62,7 @@ def _old_scales(view: NodeView) -> list[Any] | None:
 
 
 def _held_scales(asking: Asking, index: int) -> list[Any] | None:
-    """The scales that an input holds, None for each that is not known."""
+    """The scales in an input, as numbers; None for a scale that is not known."""
     found = asking.held(index)
     return None if found is None else [each if is_number(each) else None for each in found.reshape(-1)]
 
@@ -210,7 +210,7 @@ def _scaled(view: FreeView, own: Size, said: Size) -> Size:
 
 
 def shape_grid_sample(asking: Asking) -> Shapes:
-    """As many places as the grid has."""
+    """GridSample: images (N, C, H, W) and a grid (N, 5, 6, 2) give (N, C, 5, 6)."""
     dims, grid = asking.dims(0), asking.dims(1)
     return [(*dims[:2], *grid[1:-1])]
 
@@ -253,7 +253,7 @@ def grow_grid_sample(growing: Growing) -> Inputs:
 
 
 def shape_depth_to_space(asking: Asking) -> Shapes:
-    """Channels become space."""
+    """DepthToSpace, channels into space by blocks of 2: `(N, 12, 5, 6) -> (N, 3, 10, 12)`."""
     dims, block = asking.dims(0), asking.attribute("blocksize")
     if len(dims) != 4:
         raise Refused("its data have not four dims")
@@ -270,7 +270,7 @@ def free_depth_to_space(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def shape_space_to_depth(asking: Asking) -> Shapes:
-    """Space becomes channels."""
+    """SpaceToDepth, blocks of 2 into channels: `(N, 3, 10, 12) -> (N, 12, 5, 6)`."""
     dims, block = asking.dims(0), asking.attribute("blocksize")
     if len(dims) != 4:
         raise Refused("its data have not four dims")

@@ -246,7 +246,7 @@ def grow_gather_elements(growing: Growing) -> Inputs:
 
 
 def shape_gather_nd(asking: Asking) -> Shapes:
-    """A slice of data for each row of indices."""
+    """GatherND: data (5, 7, 8) and indices (3, 2) give (3, 8), a slice of data for each row of indices."""
     dims, places = asking.dims(0), asking.dims(1)
     lead = asking.attribute("batch_dims", 0)
     width = places[-1]
@@ -298,7 +298,7 @@ def _picked(view: BatchView, data: Mark, indices: Mark | None, lead: int) -> Ite
 
 
 def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
-    """A slice of data for each tuple of indices."""
+    """GatherND: data (S, 7) and indices (T, 1) give (T, 7), a slice of data for each row of indices."""
     dims, places = view.dims(0), view.dims(1)
     batch = view.attribute("batch_dims", 0)
     count = tuple_length(view, places)
@@ -327,7 +327,7 @@ def work_gather_nd(use: Use) -> int:
 
 
 def shape_one_hot(asking: Asking) -> Shapes:
-    """A new axis for the classes."""
+    """OneHot, an axis for the classes: `(N, 3)` and depth 10 give `(N, 3, 10)`."""
     dims = asking.dims(0)
     axis = asking.axis(len(dims) + 1, -1)
     return [(*dims[:axis], asking.first(1), *dims[axis:])]

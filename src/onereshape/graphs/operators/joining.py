@@ -29,7 +29,7 @@ from onereshape.rule.sizes import Size, cut
 
 
 def shape_concat(asking: Asking) -> Shapes:
-    """The sizes along the axis, added up; the other dims are those of the first input."""
+    """Concat along `axis`: `(2, 3), (2, S) -> (2, S + 3)` for axis 1."""
     return [joined([asking.dims(index) for index in range(len(asking.node.inputs))], asking, 1)]
 
 
@@ -148,7 +148,7 @@ def grow_concat(growing: Growing) -> Inputs:
 
 
 def shape_split(asking: Asking) -> Shapes:
-    """By sizes that are known; else evenly, where no input says otherwise."""
+    """Split along `axis`: `(2, 7)` by `[3, 4]` gives `(2, 3)` and `(2, 4)`; without sizes, parts of equal size."""
     dims, count = asking.dims(0), asking.count
     axis = asking.axis(len(dims), 0)
     if asking.opset == 1 and asking.has(1):

@@ -34,7 +34,7 @@ _AXES_ARE_INPUTS = 13
 
 
 def shape_flatten(asking: Asking) -> Shapes:
-    """Two dims: all before an axis, and all from it on."""
+    """Flatten, a matrix cut at `axis`: `(2, 3, 4)` by axis 1 gives `(2, 12)`."""
     dims = asking.dims(0)
     axis = asking.axis(len(dims), 1, end=True)
     return [(product(dims[:axis]), product(dims[axis:]))]
@@ -70,7 +70,7 @@ def _merged(part: Sequence[Axis | None]) -> Axis | None:
 
 
 def shape_squeeze(asking: Asking) -> Shapes:
-    """Without axes all dims of 1 go, which only numbers tell."""
+    """Squeeze, axes of size 1 removed: `(1, 3, 1)` without axis 0 gives `(3, 1)`, without axes named `(3)`."""
     dims = asking.dims(0)
     axes = asking.numbers("axes", 1)
     if axes is not None and not len(axes):  # none to the specification, all dims of 1 to engines
@@ -186,7 +186,7 @@ def grow_squeeze(growing: Growing) -> Inputs:
 
 
 def shape_unsqueeze(asking: Asking) -> Shapes:
-    """New dims of size 1."""
+    """Unsqueeze, axes of size 1 added: `(3)` with new axes 0 and 2 gives `(1, 3, 1)`."""
     dims = asking.dims(0)
     given = asking.numbers("axes", 1)
     if given is None:
@@ -245,7 +245,7 @@ def _order(view: NodeView, rank: int) -> list[int]:
 
 
 def shape_transpose(asking: Asking) -> Shapes:
-    """The axes in another order."""
+    """Transpose, the axes in the order of `perm`: `(2, 3, 4), [2, 0, 1] -> (4, 2, 3)`."""
     dims = asking.dims(0)
     return [tuple(dims[axis] for axis in _order(asking, len(dims)))]
 

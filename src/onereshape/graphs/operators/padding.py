@@ -29,7 +29,7 @@ def _pads(view: NodeView, read: Callable[[int], _Amounts | None]) -> _Amounts | 
 
 
 def shape_pad(asking: Asking) -> Shapes:
-    """More at both ends of some axes."""
+    """Pad, entries added before and after axes: `(2, 3)` and pads `[0, 1, 0, 2]` give `(2, 6)`."""
     dims = list(asking.dims(0))
     pads = _pads(asking, asking.elements)
     axes = list(range(len(dims)))

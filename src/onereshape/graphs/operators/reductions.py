@@ -48,7 +48,7 @@ def _without(dims: Sequence[_T], gone: Collection[int], one: _T, *, keep: bool) 
 
 
 def shape_reduction(asking: Asking) -> Shapes:
-    """One entry in place of many."""
+    """A reduction along `axes`: `(2, 3, 4)` along axis 1 gives `(2, 1, 4)`, or `(2, 4)` where axes are not kept."""
     dims = asking.dims(0)
     kept = bool(asking.attribute("keepdims", 1))
     if asking.numbers("axes", 1) is None and asking.has(1):
@@ -128,7 +128,7 @@ def _others(view: BatchView, mark: Mark, rank: int) -> Edit:
 
 
 def free_reduction(view: FreeView) -> Iterator[FreeAnswer]:
-    """One entry in place of many."""
+    """A reduction along `axes`, free or not; a sum over a free axis must not be divided by its old size later."""
     dims = view.dims(0)
     axes = _reduced_axes(view, len(dims))
     if view.node.op_type in _SUMS:
@@ -171,7 +171,7 @@ def free_place(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 def shape_top_k(asking: Asking) -> Shapes:
-    """The largest along one axis."""
+    """TopK, the k largest along `axis`: `(N, 10)` and k = 3 give `(N, 3)`, values and indices alike."""
     dims = asking.dims(0)
     axis = asking.axis(len(dims), -1)
     size = asking.told(asking.attribute("k")) if asking.opset < 10 else asking.first(1)

@@ -331,7 +331,7 @@ def _not_all(view: FreeView, size: Size, window: int) -> None:
 
 
 def shape_whole_space(asking: Asking) -> Shapes:
-    """Global pooling: space becomes one place."""
+    """Global pooling: `(N, C, H, W) -> (N, C, 1, 1)`."""
     dims = asking.dims(0)
     return [(*dims[:2], *[1] * (len(dims) - 2))]
 

@@ -99,14 +99,14 @@ def plain_quick(
 
 
 def still(target: Any) -> Any:
-    """A target that nobody changes while it is read."""
+    """A target that nobody can change while it is read: a list as a tuple, an array as a copy."""
     if type(target) is list:
         return tuple(target)
     return target.copy() if type(target) is np.ndarray else target
 
 
 class _Remembered:
-    """The plans that Python finds."""
+    """The plans of earlier calls, found by keys in Python: where no C++ was built."""
 
     __slots__ = ("others",)
 

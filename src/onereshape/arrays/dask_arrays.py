@@ -193,7 +193,7 @@ def _empty(data: DaskArray, output: Dims, wanted: Chunks | None) -> DaskArray:
 
 
 def _smallest(output: Dims) -> Dims:
-    """Dims that NumPy refuses if it refuses `output`: as many, and empty if those are."""
+    """The smallest dims that NumPy refuses wherever it refuses `output`: as many dims, all 1 unless one is 0."""
     return output if prod(output) == 0 else (1,) * len(output)
 
 

@@ -175,7 +175,7 @@ def _sizes(cut: _CutBoxes, found: BankedRead, middle: Middle, threads: int) -> _
 
 
 def magic(number: int) -> tuple[int, int]:
-    """A multiplier and a shift that divide what is below 2^31."""
+    """The multiplier m and the shift s by which `x * m >> s` is `x // number` for every x below 2^31."""
     bits = (number - 1).bit_length()
     return -(-(1 << 31 + bits) // number), 31 + bits
 

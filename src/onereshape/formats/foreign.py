@@ -35,11 +35,11 @@ _KINDS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"\x93NUMPY", "is an array of NumPy, and no model: `onereshape run` reshapes it"),
     (rb"[fp]trt", "is an engine of TensorRT, built for one device: repair the .onnx that it was made from"),
 )
-"""How a file begins, and what is said of it."""
+"""The first bytes of each kind of file, and the words for a message."""
 
 
 def foreign(start: bytes) -> str | None:
-    r"""What a file that begins so is, and what to do about it; None where nobody knows.
+    r"""The kind of a file by its first bytes, and what to do about it, as a part of a sentence; None if not known.
 
     >>> foreign(b"version https://git-lfs.github.com/spec/v1\noid sha256:")
     'is a Git LFS pointer, not the file itself: `git lfs pull` fetches it'

@@ -59,7 +59,7 @@ def is_model(given: Any) -> bool:
 
 
 def refused(given: Any, what: str) -> ReshapeError:
-    """What is raised for something that is no model."""
+    """The refusal of an object that is no model, with a hint where one is known."""
     hint = next((f"; {hint}" for module, name, hint in _HINTS if _is(given, module, name)), "")
     kinds = "a path, bytes, a binary file, an onnx.ModelProto, onnx_ir.Model, ONNXProgram or openvino.Model"
     kind = shown(type(given).__name__, _LONGEST_NAME)

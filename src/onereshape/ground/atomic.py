@@ -14,7 +14,7 @@ from onereshape.ground.temporary import HOLDS, opened, remove_dead, temporary
 
 
 class _Replacement(NamedTuple):
-    """A file that becomes another."""
+    """A temporary file that is to be renamed to `final`, with the permissions `mode`."""
 
     path: str
     file: BinaryIO

@@ -41,7 +41,7 @@ def temporary(folder: Path) -> Path:
 
 
 def opened(path: Path) -> BinaryIO | None:
-    """The new file, locked; None where somebody took it for a dead one between these two, and removes it."""
+    """A new file at a path, locked; None where another process locked it first, to remove it as a dead one."""
     file = path.open("xb")  # plainly, so that the umask has its say
     if not HOLDS:
         return file

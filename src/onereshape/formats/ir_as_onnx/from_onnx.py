@@ -216,7 +216,7 @@ def _shape(pen: Pen, node: ir.Node) -> None:
 
 
 def _filled(pen: Pen, node: ir.Node) -> None:
-    """A tensor of one number."""
+    """ConstantOfShape as a Broadcast of its number."""
     tensor = attribute(node, "value")
     number = np.zeros((), np.float32) if tensor is None else tensor.numpy().reshape(())
     pen.layer("Broadcast", 3, [pen.constant(number), *places(pen, node)], {"mode": "numpy"}, node.outputs)

@@ -25,7 +25,7 @@ from onereshape.formats.ir_as_onnx.pen import (
 
 
 def _dims_of(value: ir.Value | None) -> list[int]:
-    """The dims of filters: said, or those that a Reshape makes of them."""
+    """The sizes of filters, from their shape or from the target of the Reshape that makes them."""
     maker = None if value is None else value.producer()
     shape = value.shape if value is not None else None
     if shape is None and maker is not None and maker.op_type == "Reshape" and maker.inputs[1] is not None:

@@ -46,7 +46,7 @@ def from_proto(given: onnx.ModelProto) -> ModelData:
 
 
 def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> ModelData:
-    """The model that onnx-ir holds; `kind` is what it was given as."""
+    """The model of an `onnx_ir.Model`, copied and checked; `kind` is the type that the caller gave, for messages."""
     name = _called(kind, getattr(given.graph, "name", None) if named else None)
     try:
         copy = _copied(given)
@@ -84,7 +84,7 @@ def _called(kind: str, name: object) -> str:
 
 
 def _copied(given: ir.Model) -> ir.Model:
-    """A copy that shares the tensors, but for those in other files, which are few bytes that say where."""
+    """A copy of a model that shares its tensors; external ones, which are but a place in a file, are copied too."""
     if all(in_order(root) for root, _ in roots(given)):
         copy = given.clone()
     else:  # onnx-ir clones nodes in the order that they have

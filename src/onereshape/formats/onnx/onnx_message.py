@@ -19,7 +19,7 @@ def message_bytes(path: str, what: str) -> bytes:
 
 
 def check_size(size: int, path: str, what: str) -> None:
-    """Refuses what no message has."""
+    """Refuses a file that is empty, or larger than a protobuf message can be."""
     if size > LARGEST:
         raise unreadable(path, f"is no ONNX {what}: {size} bytes are more than a protobuf message can have")
     if size == 0:

@@ -142,7 +142,7 @@ def save(model: ModelData, path: str) -> None:
 
 
 def message_of(original: Original, model: ir.Model, path: str) -> tuple[onnx.ModelProto, bool]:
-    """The message of a model as it is now, and whether that is the one that was read."""
+    """The message of a model as it is now, and whether it is the unchanged message of the file."""
     try:
         short = shortened(original.proto, model)
         return (original.proto, True) if short.unchanged else (completed(short), False)
@@ -191,7 +191,7 @@ def _check_ranks(proto: onnx.ModelProto, path: str) -> None:
 
 
 def _copied(source: str, digest: bytes, file: BinaryIO) -> bool:
-    """Copies the file that was read, if it still holds what was read."""
+    """Copies the file of a model, and says whether it still has the digest of the bytes that were read."""
     found = hashlib.sha256()
     try:
         with Path(source).open("rb") as stream:

@@ -114,7 +114,7 @@ def _dim(dim: object) -> int | str | None:
 
 
 def _text(proto: onnx.ModelProto, path: str) -> str:
-    """The textual form, where it says the same model again when it is read."""
+    """The textual form of a model; refused where the parser reads another model out of it."""
     text = str(printer.to_text(proto))
     try:
         again = parser.parse_model(text)

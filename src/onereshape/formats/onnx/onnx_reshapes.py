@@ -220,7 +220,7 @@ def _unknown(value: ir.Value, source: str) -> TargetEntries:
 
 
 def _cast(node: ir.Node, words: TargetEntries, otherwise: TargetEntries) -> TargetEntries:
-    """Integers that are cast to int64, where they fit; every other cast is not followed."""
+    """The entries of a target behind a Cast to int64, where they fit; `otherwise` for any other Cast."""
     to = node.attributes.get("to")
     fits = words.values is not None and all(
         entry is None or (isinstance(entry, int) and entry <= INT64_MAX) for entry in words.values
@@ -231,7 +231,7 @@ def _cast(node: ir.Node, words: TargetEntries, otherwise: TargetEntries) -> Targ
 
 
 def _unsqueezed(words: TargetEntries, otherwise: TargetEntries) -> TargetEntries:
-    """One element: a target has one dim, so the input of its Unsqueeze has none."""
+    """The one entry of a target that an Unsqueeze makes of a number without dims."""
     known = words.values is not None and words.dims == ()
     return TargetEntries(words.values if known else (None,), otherwise.source, otherwise.type or words.type)
 

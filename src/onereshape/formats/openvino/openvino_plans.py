@@ -24,7 +24,7 @@ Port = tuple[str, str]
 
 
 class _Net:
-    """The net as it grows."""
+    """An IR as it is written: layers one after the other, then edges and weights."""
 
     def __init__(self, name: str) -> None:
         self.root = ET.Element("net", name=name, version="11")

@@ -36,7 +36,7 @@ _TYPE = re.compile(r"[<>=|]?[biufc]\d{1,2}|bool|u?int\d{1,2}|float\d{2,3}|comple
 
 
 class CodecError(ValueError):
-    """A chunk that is not what its metadata announce."""
+    """A chunk that is damaged, or larger than its metadata announce."""
 
 
 def most_encoded(nbytes: int) -> int:
@@ -73,7 +73,7 @@ def is_exact(codec: Any) -> bool:
 
 
 def bounded(codec: Any, nbytes: int) -> Any:
-    """The codec of a chunk of `nbytes`, so that it makes no more than these of whatever it is given."""
+    """The codec of a chunk, bounded: it makes no more than `nbytes` of any content."""
     if isinstance(codec, ShardingCodec):
         return _with_codecs(codec, tuple(bounded(one, nbytes) for one in codec.codecs))
     if isinstance(codec, V2Codec):

@@ -116,7 +116,7 @@ class Journal:
         self.progress(self.done, self.total)
 
     def note(self) -> None:
-        """Writes down what is pending."""
+        """Writes the numbers of the finished blocks into the journal, after their bytes are on the disk."""
         if not self.pending:
             return
         began = time.monotonic()

@@ -125,7 +125,7 @@ def check_length(header: Header, size: int, path: str) -> None:
 
 
 def as_array(data: Array, header: Header, path: str) -> Array:
-    """The bytes after the header, as the array that it announces; they are not copied."""
+    """The array that a header announces, made of the bytes behind it without a copy, where that is possible."""
     try:
         array = np.ndarray(header.dims, header.dtype, data, order="F" if header.fortran_order else "C")
     except (ValueError, TypeError) as error:  # more than 64 dims, or a dim beyond int64 beside a 0

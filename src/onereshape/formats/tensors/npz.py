@@ -23,7 +23,7 @@ _CHUNK = 1 << 24
 
 
 def read(path: str, array: str | None) -> Tensor:
-    """The array of that name, or the only one."""
+    """The array named `array` in an archive, or the only one there."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {name.removesuffix(_SUFFIX): name for name in archive.namelist() if name.endswith(_SUFFIX)}

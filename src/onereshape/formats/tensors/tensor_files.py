@@ -60,7 +60,7 @@ def check_suffix(path: str, code: str) -> str:
 
 
 def typed(tensor: Tensor, element_type: ElementType | None, path: str) -> Tensor:
-    """The tensor with items of the type that was said, or of the only one that they can be."""
+    """The tensor with items of `element_type`; if None, nameless items get a type if only one has their size."""
     dtype = tensor.array.dtype
     if not is_nameless(dtype):
         found = dtypes.of_dtype(dtype)

@@ -58,7 +58,7 @@ def main() -> NoReturn:
 
 
 def _begun(asked: Plain) -> Callable[[Plain, Arrays], tuple[Plain, Arrays]] | str:
-    """The function that is asked, or why there is none."""
+    """The function that a question names, imported within the limit of memory; a text if it cannot be had."""
     for number in asked["freed"]:
         KEPT.pop(number, None)
     _limit("RLIMIT_DATA", asked["memory"])

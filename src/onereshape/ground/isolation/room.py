@@ -217,7 +217,7 @@ def _last_line(errors: IO[bytes]) -> str:
 
 
 def signal_name(number: int) -> str:
-    """What a signal is called; some have no name."""
+    """The name of a signal: `11 -> SIGSEGV`; `signal 63` where it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:

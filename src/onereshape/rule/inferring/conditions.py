@@ -65,7 +65,7 @@ class Conditions:
             self.require(Condition("equal", unknown, number))
 
     def vanish(self, product: Product) -> None:
-        """Asks that a product is 0."""
+        """Asks that a product is 0: a symbol alone that may be 0 is settled as 0."""
         names = [name for name in dict.fromkeys(product[1]) if self.symbols.of(name)[0] == 0]
         if not product[0]:
             return

@@ -411,7 +411,7 @@ def _added(terms: tuple[Term, ...], others: Iterable[Term]) -> Size:
 
 
 def _kept(total: Mapping[Monomial, int | Fraction], *, in_order: bool) -> Size:
-    """The sum of different terms, without those that are none."""
+    """The size with these coefficients of monomials; a coefficient of 0 is left out, a number alone is an int."""
     kept = [(monomial, _plain(coefficient)) for monomial, coefficient in total.items() if coefficient]
     if not kept:
         return 0
@@ -452,7 +452,7 @@ def _sorted(monomial: Monomial) -> Monomial:
 
 
 def _order(atom: Atom) -> tuple[str, bool]:
-    """A name that looks like an operation comes after it."""
+    """The key that atoms are sorted by: their text; a name with the text of an operation comes behind it."""
     return (atom, True) if isinstance(atom, str) else (_text(atom), False)
 
 

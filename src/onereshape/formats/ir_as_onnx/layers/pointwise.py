@@ -14,7 +14,7 @@ from onereshape.formats.ir_as_onnx.layer import FLOATS, Layer, UndrawnError, dat
 
 
 def _alike(op: str, layer: Layer) -> list[ir.Value]:
-    """One input, and ONNX has the same without attributes."""
+    """A layer of one input without attributes, for which ONNX has an operator `op`: Abs, Exp, Sin."""
     return [layer.draw(op, [layer.input(0)])]
 
 

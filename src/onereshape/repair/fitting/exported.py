@@ -106,7 +106,7 @@ class HashedSizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
 
 @lru_cache(maxsize=64)
 def as_sizes(known: tuple[Size, ...]) -> HashedSizes:
-    """Sizes as one object wherever they are equal, so that looking them up compares nothing."""
+    """A tuple of known sizes as one object for equal tuples: a look-up by the object compares nothing."""
     return HashedSizes(known)
 
 

@@ -52,7 +52,7 @@ def signs(node: ir.Node, slot: int | str, entries: Sequence[Size], known: Known,
 
 
 def _signed(node: ir.Node, slot: int | str) -> Iterator[tuple[ir.Value, str]]:
-    """The inputs that numbers reach, as they are or handed on by other nodes, with what a negative one says there."""
+    """The inputs that numbers reach, directly or handed on by nodes, with the meaning of a negative number there."""
     left = [(node, slot)] if isinstance(slot, int) else []
     seen: set[ir.Node] = set()
     while left:

@@ -131,7 +131,7 @@ def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Interpolat
 
 
 def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Interpolation]]:
-    """Each array that may be the grid, with an interpolation that makes the arrays of all other exports of it."""
+    """Arrays of exports that may be the grid, with an interpolation that makes the arrays of all others from it."""
     first, second = axes
     for grid in exported.arrays:
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:

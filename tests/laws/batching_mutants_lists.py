@@ -100,7 +100,7 @@ def a_diagonal_for_all_samples(patch: pytest.MonkeyPatch) -> None:
 @mutant("com.microsoft::GroupQueryAttention")
 def prompts_after_what_is_kept(patch: pytest.MonkeyPatch) -> None:
     def wrong(view: BatchView) -> Iterator[BatchAnswer]:
-        yield attention.apart(view, dict.fromkeys((0, 1, 2, 3, 4, 5, 9, 10), 0), (0, 0, 0), frozenset({10}))
+        yield attention.samples_apart(view, dict.fromkeys((0, 1, 2, 3, 4, 5, 9, 10), 0), (0, 0, 0), frozenset({10}))
 
     _record(patch, "com.microsoft::GroupQueryAttention", batch=wrong)
 
@@ -108,7 +108,7 @@ def prompts_after_what_is_kept(patch: pytest.MonkeyPatch) -> None:
 @mutant("com.microsoft::QAttention")
 def what_is_kept_has_samples_first(patch: pytest.MonkeyPatch) -> None:
     def wrong(view: BatchView) -> Iterator[BatchAnswer]:
-        yield attention.apart(view, {0: 0, 5: 0, 8: 1}, (0, 0))
+        yield attention.samples_apart(view, {0: 0, 5: 0, 8: 1}, (0, 0))
 
     _record(patch, "com.microsoft::QAttention", batch=wrong)
 

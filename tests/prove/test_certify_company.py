@@ -20,7 +20,7 @@ from onereshape.graphs.operators import RECORDS as RULES
 from onereshape.ground.errors import FixError
 from onereshape.prove import run_both as certifying
 from onereshape.prove.runs.neighbours import _COMPANY, _MANY, Seen, _made, turns_of
-from onereshape.prove.values.input_roles import Suit
+from onereshape.prove.values.input_roles import InputRole
 from onereshape.terms.records import RECORDS as TERMS
 from tests.budget import part
 from tests.models import model
@@ -176,7 +176,13 @@ def test_a_little_is_seen_too(tmp_path: Path) -> None:
 def test_what_is_beside_a_sample_stays_inside_its_type(place: int) -> None:
     company = _COMPANY[place]
     for dtype in (np.float16, np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.bool_):
-        for suit in (Suit("float"), Suit("index", 2, 5), Suit("mask"), Suit("integer"), Suit("bool")):
+        for suit in (
+            InputRole("float"),
+            InputRole("index", 2, 5),
+            InputRole("mask"),
+            InputRole("integer"),
+            InputRole("bool"),
+        ):
             found = _made(np.ones((2, 3), dtype), suit, company)
             assert (found.shape, found.dtype) == ((2, 3), np.dtype(dtype))
             if suit.kind == "index" and dtype not in (np.float16, np.float32, np.float64, np.bool_):

@@ -9,7 +9,7 @@ import pytest
 from onereshape.prove.engines.engine import Refusal, Session
 from onereshape.prove.runs.settings import Chooser, Setting, held
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.input_roles import roles_of
 from onereshape.prove.values.size_values import STYLES
 from tests.prove.certifying import batch, built, same
 
@@ -262,7 +262,7 @@ def test_the_batch_has_a_size_that_no_other_dim_has() -> None:
 
 def test_settings_are_the_same_for_the_same_seed() -> None:
     found = built("(float[S, T] x, int64[2] s) => (float[a, b] y) { y = Expand(x, s) }")
-    chooser = Chooser(found, suits_of(found), {}, (), 7)
+    chooser = Chooser(found, roles_of(found), {}, (), 7)
     first = Setting({"S": 4, "T": 6}, {"s": np.array([1, 6])})
 
     def values() -> list[tuple[dict[str, int], list[int]]]:

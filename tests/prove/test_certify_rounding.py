@@ -12,7 +12,7 @@ from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.drawn_runs import Drawn, run_drawn
 from onereshape.prove.runs.reference import settle
 from onereshape.prove.runs.trial import Stop, Trial
-from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.input_roles import roles_of
 from tests.prove.certifying import batch, built, other
 
 FREED = {"x": {0: "N"}}
@@ -82,7 +82,7 @@ def test_of_thousands_of_elements_a_few_happen_to_stay(seed: int) -> None:
 def test_floats_that_are_cast_to_indices_stay_in_their_table() -> None:
     body = """(float[{n}, 4] x) => (float[{n}, 4] y) <float[6] w = {{1, 2, 9, 4, 5, 6}}> {{
         i = Cast <to = 7> (x) y = Gather(w, i) }}"""
-    suit = suits_of(built(body.format(n="1")))["x"]
+    suit = roles_of(built(body.format(n="1")))["x"]
 
     assert (suit.kind, suit.low, suit.high) == ("index", 0, 6)
     assert batch(built(body.format(n="1")), built(body.format(n="N"))).holds

@@ -16,7 +16,7 @@ from onereshape.prove.engines.engine import Refusal
 from onereshape.prove.runs import rounding_decides as waverer
 from onereshape.prove.runs.compare import Carried, Distance, Meter, scale_of, tolerances
 from onereshape.prove.runs.reference import Reference, settle
-from onereshape.prove.runs.rounding_decides import Waverer
+from onereshape.prove.runs.rounding_decides import RoundingCheck
 from onereshape.prove.runs.settings import Setting
 from onereshape.prove.runs.trial import Feeds, Stop, Trial
 from tests.prove.certifying import batch, both, built
@@ -107,7 +107,7 @@ STEADY = "(float[1, 4] x) => (int64[1, 1] y) { y = ArgMax <axis = 1> (x) }"
 Answers = dict[str, np.ndarray]
 
 
-def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, Waverer]:
+def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, RoundingCheck]:
     """A model that wants something; the repaired one gave something, and something else when it was asked again."""
     model = built(STEADY)
     trial = Trial(model, model, "batch", 1, {"y": Carried(0)}, ".", 0, None)
@@ -121,7 +121,7 @@ def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, W
             raise Refusal("no")
         return {"y": np.array([[again]], gives.dtype)}
 
-    return trial, Waverer(trial, reference, ["x"], {"y": gives}, asked_again)
+    return trial, RoundingCheck(trial, reference, ["x"], {"y": gives}, asked_again)
 
 
 @pytest.mark.parametrize(("again", "wavers"), [(2, False), (3, True), (None, False)])

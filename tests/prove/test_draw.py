@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.prove.engines.engine import Session
 from onereshape.prove.values.draw import Manner, Undrawable, draw
-from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.prove.values.input_roles import InputRole, roles_of
 from tests.models import model
 
 Array = np.ndarray[Any, Any]
@@ -32,40 +32,43 @@ TABLE = np.zeros((50, 2), np.float32)
 SMALL = np.zeros((2, 2), np.float32)
 
 # What a graph does with an input i, and what the input is then taken for.
-SUITS: dict[str, tuple[str, Suit]] = {
-    "an index": ("y = Gather(table, i)", Suit("index", 0, 50)),
-    "an index of the smaller of two tables": ("a = Gather(table, i) y = Gather(small, i)", Suit("index", 0, 2)),
-    "on the second axis": ("t = Transpose(table) y = Gather <axis = 1> (t, i)", Suit("index", 0, 50)),
-    "on the last axis": ("y = Gather <axis = -1> (table, i)", Suit("index", 0, 2)),
+SUITS: dict[str, tuple[str, InputRole]] = {
+    "an index": ("y = Gather(table, i)", InputRole("index", 0, 50)),
+    "an index of the smaller of two tables": ("a = Gather(table, i) y = Gather(small, i)", InputRole("index", 0, 2)),
+    "on the second axis": ("t = Transpose(table) y = Gather <axis = 1> (t, i)", InputRole("index", 0, 50)),
+    "on the last axis": ("y = Gather <axis = -1> (table, i)", InputRole("index", 0, 2)),
     "through what carries it along": (
         "u = Unsqueeze(i, one) c = Cast <to = 6> (u) d = Identity(c) e = Concat <axis = 0> (d, d) y = Gather(table, e)",
-        Suit("index", 0, 50),
+        InputRole("index", 0, 50),
     ),
-    "after an offset": ("j = Add(i, two) y = Gather(table, j)", Suit("index", 0, 48)),
-    "after a shift to the left": ("j = Sub(i, two) y = Gather(table, j)", Suit("index", 2, 52)),
-    "after a factor": ("j = Mul(two, i) y = Gather(table, j)", Suit("index", 0, 25)),
+    "after an offset": ("j = Add(i, two) y = Gather(table, j)", InputRole("index", 0, 48)),
+    "after a shift to the left": ("j = Sub(i, two) y = Gather(table, j)", InputRole("index", 2, 52)),
+    "after a factor": ("j = Mul(two, i) y = Gather(table, j)", InputRole("index", 0, 25)),
     "added to what nobody knows": (
         "s = Shape(i) n = Gather(s, zero) j = Add(i, n) y = Gather(table, j)",
-        Suit("index", 0, 25),
+        InputRole("index", 0, 25),
     ),
-    "chosen by a condition": ("c = Equal(i, one) j = Where(c, zero, i) y = Gather(table, j)", Suit("index", 0, 50)),
-    "an index of elements": ("y = GatherElements <axis = 0> (table, i)", Suit("index", 0, 50)),
-    "indices of several columns": ("y = GatherND(table, i)", Suit("index", 0, 2)),
-    "one of so many": ("y = OneHot(i, depth, values)", Suit("index", 0, 7)),
+    "chosen by a condition": (
+        "c = Equal(i, one) j = Where(c, zero, i) y = Gather(table, j)",
+        InputRole("index", 0, 50),
+    ),
+    "an index of elements": ("y = GatherElements <axis = 0> (table, i)", InputRole("index", 0, 50)),
+    "indices of several columns": ("y = GatherND(table, i)", InputRole("index", 0, 2)),
+    "one of so many": ("y = OneHot(i, depth, values)", InputRole("index", 0, 7)),
     "a mask that is made a float": (
         "f = Cast <to = 1> (i) n = Sub(onef, f) y = Mul(n, large)",
-        Suit("mask"),
+        InputRole("mask"),
     ),
-    "a mask that is made a condition": ("b = Cast <to = 9> (i) y = Not(b)", Suit("mask")),
-    "a condition": ("b = Equal(i, zero) y = Where(b, onef, large)", Suit("mask")),
+    "a mask that is made a condition": ("b = Cast <to = 9> (i) y = Not(b)", InputRole("mask")),
+    "a condition": ("b = Equal(i, zero) y = Where(b, onef, large)", InputRole("mask")),
     "what is counted, and the counts looked up": (
         "c = CumSum(i, zero) m = Mul(c, i) y = Gather(table, m)",
-        Suit("mask"),
+        InputRole("mask"),
     ),
-    "what is counted": ("y = CumSum(i, zero)", Suit("mask")),
-    "a size": ("y = Expand(onef, i)", Suit("size")),
-    "the end of a slice": ("y = Slice(table, one, i)", Suit("size")),
-    "numbers": ("y = Neg(i)", Suit("integer")),
+    "what is counted": ("y = CumSum(i, zero)", InputRole("mask")),
+    "a size": ("y = Expand(onef, i)", InputRole("size")),
+    "the end of a slice": ("y = Slice(table, one, i)", InputRole("size")),
+    "numbers": ("y = Neg(i)", InputRole("integer")),
 }
 HEAD = """(int64[{dims}] i) => (float y)
     <float onef = {{1.0}}, float large = {{-1e9}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64 zero = {{0}},
@@ -83,7 +86,7 @@ def graph(name: str, dims: str | None = None) -> ir.Model:
 
 @pytest.mark.parametrize("name", SUITS)
 def test_what_an_integer_is_taken_for(name: str) -> None:
-    assert suits_of(graph(name))["i"] == SUITS[name][1]
+    assert roles_of(graph(name))["i"] == SUITS[name][1]
 
 
 @pytest.mark.parametrize("name", [name for name in SUITS if SUITS[name][1].kind != "size"])
@@ -128,9 +131,9 @@ def test_a_name_is_no_evidence() -> None:
         b = Cast <to = 9> (input_ids)
         z = Not(b)
     }"""
-    found = suits_of(built(body, table=TABLE))
+    found = roles_of(built(body, table=TABLE))
 
-    assert found == {"attention_mask": Suit("index", 0, 50), "input_ids": Suit("mask")}
+    assert found == {"attention_mask": InputRole("index", 0, 50), "input_ids": InputRole("mask")}
 
 
 def test_a_table_whose_dims_must_be_inferred() -> None:
@@ -141,7 +144,7 @@ def test_a_table_whose_dims_must_be_inferred() -> None:
         y = Gather(t, i)
     }"""
 
-    assert suits_of(built(body, w=np.zeros((300, 300), np.float32)))["i"] == Suit("index", 0, 6)
+    assert roles_of(built(body, w=np.zeros((300, 300), np.float32)))["i"] == InputRole("index", 0, 6)
 
 
 def test_an_index_inside_a_branch_and_a_function() -> None:
@@ -158,9 +161,9 @@ def test_an_index_inside_a_branch_and_a_function() -> None:
         Same (what) => (it) { it = Identity(what) }
     """)
     proto.graph.initializer.extend(numpy_helper.from_array(*each) for each in ((TABLE, "table"), (SMALL, "small")))
-    found = suits_of(ir.from_proto(proto))
+    found = roles_of(ir.from_proto(proto))
 
-    assert found == {"c": Suit("bool"), "i": Suit("index", 0, 2), "j": Suit("index", 0, 50)}
+    assert found == {"c": InputRole("bool"), "i": InputRole("index", 0, 2), "j": InputRole("index", 0, 50)}
 
 
 def test_pictures_differ_in_what_a_global_average_sees() -> None:

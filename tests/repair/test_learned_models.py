@@ -17,7 +17,7 @@ from onereshape.prove.engines.engine import Session
 from onereshape.prove.run_both import Carried, certify
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.values.draw import draw
-from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.prove.values.input_roles import InputRole, roles_of
 from onereshape.repair.fix import fix
 from tests.learned import DOMAIN, FEATURES, TRAINED
 
@@ -126,7 +126,7 @@ def test_texts_are_drawn_from_what_an_encoder_knows(tmp_path: Path) -> None:
     onnx.save(texts(1), path)
     original = ir.from_proto(texts(1))
 
-    assert suits_of(original)["c"] == Suit("choice", options=("red", "green", "blue"))
+    assert roles_of(original)["c"] == InputRole("choice", options=("red", "green", "blue"))
     drawn = draw(original, np.random.default_rng(0), {})["c"]
     assert drawn.dtype == object
     assert set(drawn.ravel()) <= {"red", "green", "blue"}

@@ -22,7 +22,7 @@ from onereshape.prove.runs.term_runs import allowed, fresh_seed, guarded
 from onereshape.prove.runs.term_sizes import some_sizes
 from onereshape.prove.runs.trial import batch_of
 from onereshape.prove.values.input_roles import fed
-from onereshape.prove.values.naming import apart
+from onereshape.prove.values.naming import with_named_dims
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch
 
@@ -225,6 +225,6 @@ def places_of(proof: Proof) -> dict[str, CarriedAnyhow]:
 
 def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, CarriedAnyhow]:
     """The place at which each output carries the batch, by terms at the first sizes of other dims that give a proof."""
-    original, repaired = apart(original), apart(repaired)
+    original, repaired = with_named_dims(original), with_named_dims(repaired)
     proofs = (batch_proof(original, repaired, asked, size, sizes) for sizes in some_sizes(original))
     return next(filter(None, map(places_of, proofs)), {})

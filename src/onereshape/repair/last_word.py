@@ -27,8 +27,8 @@ from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.term_sizes import some_sizes, usual_sizes
 from onereshape.prove.runs.trial import batch_of
-from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.values.naming import apart
+from onereshape.prove.values.input_roles import roles_of
+from onereshape.prove.values.naming import with_named_dims
 from onereshape.repair.lacking import is_one, lacking
 from onereshape.terms.batches import PARTED
 from onereshape.terms.proof import Proof
@@ -66,8 +66,8 @@ def may_work(refusal: FixError) -> bool:
 
 def has_way_out(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> bool:
     """Whether a model that mixes its samples, or may, can be run sample by sample."""
-    apart = refusal.alone or refusal.code in {"mixes-samples", "no-batching-rule"}
-    return apart and batch_size(model, axes) == 1
+    with_named_dims = refusal.alone or refusal.code in {"mixes-samples", "no-batching-rule"}
+    return with_named_dims and batch_size(model, axes) == 1
 
 
 def no_batch(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> FixError | None:
@@ -177,7 +177,7 @@ def first_proof(
     `for_all`: only a proof for every batch is of use.
     """
     axes, symbol = batch_of(asked)
-    if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
+    if Chooser(original, roles_of(original), {symbol: size}, axes.keys()).varies:
         return None
     return batch_proof(original, copy, asked, size, {}, for_all=for_all)
 
@@ -189,9 +189,9 @@ def _may_be_proven(
 
     What an input says of sizes is no term: there runs look for what the model takes.
     """
-    original, other = (apart(each) for each in (called(model, asked), copy))
+    original, other = (with_named_dims(each) for each in (called(model, asked), copy))
     axes, symbol = batch_of(asked)
-    chooser = Chooser(original, suits_of(original), {symbol: size}, axes.keys())
+    chooser = Chooser(original, roles_of(original), {symbol: size}, axes.keys())
     sized, first = chooser.sized, next(some_sizes(original))
     alike = dict.fromkeys(chooser.names, max(first.values(), default=1))
     others = ({**first, **each} for each in (alike, *chooser.told.likely, *chooser.ones()))

@@ -14,7 +14,7 @@ from onereshape.graphs.record import Record
 from onereshape.rule.sizes import cut
 
 
-def apart(
+def samples_apart(
     view: BatchView, places: Mapping[int, int], outputs: Sequence[int], broadcast: frozenset[int] = frozenset()
 ) -> BatchAnswer:
     """Samples that stay apart: the axis that each input has them on, and each output.
@@ -70,7 +70,7 @@ def batch_heads(view: BatchView) -> Iterator[BatchAnswer]:
     if view.has(8) or view.has(9):
         raise Refused("it keeps keys and values from run to run")
     _check_mask(view, 4)
-    yield apart(view, dict.fromkeys((0, 1, 2, 4, 5, 6, 7), 0), (0, 0, 0), frozenset({5}))
+    yield samples_apart(view, dict.fromkeys((0, 1, 2, 4, 5, 6, 7), 0), (0, 0, 0), frozenset({5}))
 
 
 def batch_packed_attention(view: BatchView) -> Iterator[BatchAnswer]:
@@ -78,7 +78,7 @@ def batch_packed_attention(view: BatchView) -> Iterator[BatchAnswer]:
     if view.has(6):
         raise Refused("it keeps keys and values from run to run")
     _check_mask(view, 3)
-    yield apart(view, {0: 0, 3: 0, 4: 1, 5: 0}, (0, 1), frozenset({5}))
+    yield samples_apart(view, {0: 0, 3: 0, 4: 1, 5: 0}, (0, 1), frozenset({5}))
 
 
 def shape_grouped(asking: Asking) -> Shapes:
@@ -97,13 +97,13 @@ def batch_grouped_attention(view: BatchView) -> Iterator[BatchAnswer]:
     if before != 0 and view.dims(0)[1] != 1:
         why = "with keys and values of before it takes several samples only where each has one token"
         raise Refused(f"{why}, and its query has {view.dims(0)[1]}")
-    yield apart(view, dict.fromkeys((0, 1, 2, 3, 4, 5, 9, 10), 0), (0, 0, 0), frozenset({10}))
+    yield samples_apart(view, dict.fromkeys((0, 1, 2, 3, 4, 5, 9, 10), 0), (0, 0, 0), frozenset({10}))
 
 
 def batch_quantised_attention(view: BatchView) -> Iterator[BatchAnswer]:
     """QAttention: data times weights for query, key and value at once, on bytes."""
     _check_mask(view, 5)
-    yield apart(view, {0: 0, 5: 0, 8: 1}, (0, 1))
+    yield samples_apart(view, {0: 0, 5: 0, 8: 1}, (0, 1))
 
 
 def kinds_bias(given: Kinds, _: Attribute) -> list[Kind | None]:
@@ -129,20 +129,20 @@ def batch_plain_attention(view: BatchView) -> Iterator[BatchAnswer]:
         if view.rank(3) != 4:
             raise Refused(f"its mask has {view.rank(3)} dims, and the samples are on one of them")
         places[3] = 0
-    yield apart(view, places, (0, 0, 0, 0), frozenset({3}))
+    yield samples_apart(view, places, (0, 0, 0, 0), frozenset({3}))
 
 
 def batch_rotary(view: BatchView) -> Iterator[BatchAnswer]:
     """RotaryEmbedding: places of their own for each sample, or tables that are; one of the two all samples share."""
     places = {0: 0, 3: 0} if view.has(3) else {0: 0, 1: 0, 2: 0}
-    yield apart(view, places, (0,))
+    yield samples_apart(view, places, (0,))
 
 
 def batch_contributed_rotary(view: BatchView) -> Iterator[BatchAnswer]:
     """RotaryEmbedding of onnxruntime: a place where all samples begin, or places of their own."""
     if view.attribute("is_packed_batching", 0):
         raise Refused("it has the samples one after the other, without their lengths")
-    yield apart(view, {0: 0, 1: 0} if view.rank(1) > 1 else {0: 0}, (0,))
+    yield samples_apart(view, {0: 0, 1: 0} if view.rank(1) > 1 else {0: 0}, (0,))
 
 
 def shape_embedding(asking: Asking) -> Shapes:
@@ -161,7 +161,7 @@ def kinds_embedding(given: Kinds, _: Attribute) -> list[Kind | None]:
 
 def batch_embedding(view: BatchView) -> Iterator[BatchAnswer]:
     """EmbedLayerNormalization: identifiers, segments, masks and places of each sample."""
-    yield apart(view, {0: 0, 1: 0, 7: 0, 8: 0}, (0, 0, 0), frozenset({8}))
+    yield samples_apart(view, {0: 0, 1: 0, 7: 0, 8: 0}, (0, 0, 0), frozenset({8}))
 
 
 RECORDS = {

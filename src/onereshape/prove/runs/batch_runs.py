@@ -17,12 +17,12 @@ from onereshape.prove.runs.beyond_runs import Beyond, joined, run_beyond
 from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.dynamic import DYNAMIC, fixed_agrees
 from onereshape.prove.runs.reference import Reference, settle
-from onereshape.prove.runs.rounding_decides import Waverer
+from onereshape.prove.runs.rounding_decides import RoundingCheck
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.steadiness import FLOAT_KINDS
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount, compare
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.values.input_roles import roles_of
 from onereshape.terms.proof import said
 
 _TIMES: Final = (1, 2, 3, 5)
@@ -39,7 +39,7 @@ def run_batch(trial: Trial, freed: Freed) -> Reference:
     if not trial.size:
         raise Stop("untested", "the original has 0 samples, which say nothing of what one gives")
     (symbol,) = symbols
-    suits = suits_of(trial.original)
+    suits = roles_of(trial.original)
     size, several, times = trial.size, trial.size > 1, _times(trial)
 
     def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
@@ -107,7 +107,7 @@ def _beside(repaired: _OpenModel, times: Sequence[int], references: Sequence[Ref
         compare(trial, meters, got, wanted, at)
         try:
             again = partial(_again, repaired)
-            settle(trial, references, at, Waverer(trial, reference, repaired.moved, got, again, each).wavers)
+            settle(trial, references, at, RoundingCheck(trial, reference, repaired.moved, got, again, each).wavers)
         except Stop as stop:
             for other in turns[place + 1 :] if stop.status == "untested" else ():
                 repaired.run(*other)  # that it runs can still be seen

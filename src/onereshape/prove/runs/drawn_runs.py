@@ -22,7 +22,7 @@ from onereshape.prove.runs.trial import Stop, Trial, certificate, check_interfac
 from onereshape.prove.runs.verdict import until_then, verdict
 from onereshape.prove.values.draw import Undrawable
 from onereshape.prove.values.input_roles import fed
-from onereshape.prove.values.naming import apart
+from onereshape.prove.values.naming import with_named_dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
     """
     batch = comparison.kind == "batch"
     size, known = (comparison.size, comparison.outputs) if batch else (1, {})
-    original, repaired = apart(original), apart(repaired)
-    fitted, witnesses = (tuple(map(apart, each)) for each in (comparison.fitted, comparison.witnesses))
+    original, repaired = with_named_dims(original), with_named_dims(repaired)
+    fitted, witnesses = (tuple(map(with_named_dims, each)) for each in (comparison.fitted, comparison.witnesses))
     comparison = replace(comparison, fitted=fitted, witnesses=witnesses)
     trial = Trial(
         original,

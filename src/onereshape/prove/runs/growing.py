@@ -18,8 +18,8 @@ from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.trial import Feeds, Trial, batch_of
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.values.naming import apart
+from onereshape.prove.values.input_roles import roles_of
+from onereshape.prove.values.naming import with_named_dims
 
 _TIMES: Final = 3
 
@@ -30,8 +30,8 @@ def grown(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, 
     `model` names the dims of its batch as `asked` does.
     """
     axes, symbol = batch_of(asked)
-    model = apart(model)
-    suits = suits_of(model)
+    model = with_named_dims(model)
+    suits = roles_of(model)
 
     def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int, batch: int) -> list[Feeds]:
         sizes = {**setting.sizes, symbol: batch}

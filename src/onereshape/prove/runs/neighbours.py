@@ -25,7 +25,7 @@ from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.trial import Answers, Feeds, NoRoom, Sizes, Stop, Trial, batch_of, compare
 from onereshape.prove.values.draw import SIZES
-from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.prove.values.input_roles import InputRole, roles_of
 from onereshape.terms.proof import said
 
 _FIVE: Final = 5
@@ -39,7 +39,7 @@ _MOST_ALONE: Final = 4
 """The most inputs that are changed one at a time."""
 
 
-class Company(NamedTuple):
+class NeighbourKind(NamedTuple):
     """A kind of neighbours: floats made from usual ones, and which of its values an integer has."""
 
     words: str
@@ -53,19 +53,21 @@ def _far(factor: float) -> Callable[[Array], Array]:
 
 
 _COMPANY: Final = (
-    Company("zero", lambda _: 0.0, 0),
-    Company("one", lambda _: 1.0, 1),
-    Company("large", _far(1e6), 2),
-    Company("negative", _far(-1e6), -1),
-    Company("faint", lambda usual: usual * 1e-6, 0.5),
-    Company("huge", _far(1e15), 1),
-    Company("huge and negative", _far(-1e15), 0),
-    Company("of all signs", lambda usual: np.where(np.arange(usual.size).reshape(usual.shape) % 2, 1e9, -1e9), 0.5),
-    Company("beyond all bounds", _far(1e30), 1),
-    Company("beneath all bounds", _far(-1e30), 0),
-    Company("infinite", lambda _: inf, 1),
-    Company("infinite and negative", lambda _: -inf, 0),
-    Company("no numbers", lambda _: nan, 0),
+    NeighbourKind("zero", lambda _: 0.0, 0),
+    NeighbourKind("one", lambda _: 1.0, 1),
+    NeighbourKind("large", _far(1e6), 2),
+    NeighbourKind("negative", _far(-1e6), -1),
+    NeighbourKind("faint", lambda usual: usual * 1e-6, 0.5),
+    NeighbourKind("huge", _far(1e15), 1),
+    NeighbourKind("huge and negative", _far(-1e15), 0),
+    NeighbourKind(
+        "of all signs", lambda usual: np.where(np.arange(usual.size).reshape(usual.shape) % 2, 1e9, -1e9), 0.5
+    ),
+    NeighbourKind("beyond all bounds", _far(1e30), 1),
+    NeighbourKind("beneath all bounds", _far(-1e30), 0),
+    NeighbourKind("infinite", lambda _: inf, 1),
+    NeighbourKind("infinite and negative", lambda _: -inf, 0),
+    NeighbourKind("no numbers", lambda _: nan, 0),
 )
 _ALONE: Final = tuple(each for each in _COMPANY if each.words in {"large", "negative", "no numbers"})
 _AGAIN: Final = frozenset({"the same", "large", "negative", "beyond all bounds", "beneath all bounds", "no numbers"})
@@ -82,7 +84,7 @@ class _OpenModel:
     usual: Reference
     axes: Mapping[str, int]
     symbol: str
-    suits: Mapping[str, Suit]
+    suits: Mapping[str, InputRole]
 
     def at(self, pieces: int) -> Sizes:
         return {self.symbol: pieces * self.trial.size, **self.usual.setting.sizes}
@@ -105,7 +107,7 @@ def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -
     `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
     """
     axes, symbol = batch_of(freed)
-    repaired = _OpenModel(trial, trial.opened(), usual, axes, symbol, suits_of(trial.original))
+    repaired = _OpenModel(trial, trial.opened(), usual, axes, symbol, roles_of(trial.original))
     found = [] if proven else [*_unchanged(repaired)]
     without, why = _many(repaired)
     return Seen([*dict.fromkeys(found)], without, why)
@@ -140,7 +142,7 @@ def _others(repaired: _OpenModel, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
             yield f"{each.words} in {name}", usual | {name: _made(usual[name], repaired.suits[name], each)}
 
 
-def _made(usual: Array, suit: Suit, company: Company) -> Array:
+def _made(usual: Array, suit: InputRole, company: NeighbourKind) -> Array:
     """An input of a sample that is something else."""
     if usual.dtype.kind == "O":
         return usual
@@ -154,7 +156,7 @@ def _made(usual: Array, suit: Suit, company: Company) -> Array:
         return np.full_like(usual, np.clip(np.sign(company.integers) * _FAR, *_range(usual.dtype)))
 
 
-def _bounds(suit: Suit) -> tuple[int, int]:
+def _bounds(suit: InputRole) -> tuple[int, int]:
     if suit.kind == "index":
         return suit.low, suit.high - 1
     return (0, 1) if suit.kind in {"mask", "bool"} else (0, 9)

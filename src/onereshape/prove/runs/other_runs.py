@@ -27,7 +27,7 @@ from onereshape.prove.runs.same_runs import ask_whole, contrast_answers, run_bes
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.trial import Answers, Beside, Feeds, Sizes, Stop, Trial, check_declared, check_interface
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import Suit, fed, suits_of
+from onereshape.prove.values.input_roles import InputRole, fed, roles_of
 from onereshape.rule.condition import Clause
 from onereshape.terms.proof import said
 
@@ -73,7 +73,7 @@ class _Climb:
     trial: Trial
     session: Session
     asked: OriginalAnswers
-    suits: Mapping[str, Suit]
+    suits: Mapping[str, InputRole]
     promised: Promised | None
     clauses: tuple[Clause, ...]
     rng: np.random.Generator
@@ -92,7 +92,7 @@ class _Climb:
 
 def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
     """The repaired model beside the original, beside other exports, and alone."""
-    suits = suits_of(trial.original)
+    suits = roles_of(trial.original)
     own = trial.own = _sizes_of(trial.original, freed, "original")
     others = [*(("export", each) for each in comparison.fitted), *(("witness", each) for each in comparison.witnesses)]
     asked = ask_whole(trial, suits, _OTHERS, len(_LADDER) + 2 * _WITNESSED * len(others))
@@ -131,7 +131,7 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 
 def _witnessed(
-    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, Suit], asked: OriginalAnswers
+    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, InputRole], asked: OriginalAnswers
 ) -> _Other:
     """The answers of another export, to values beyond the usual too."""
     what, model = other
@@ -175,7 +175,7 @@ def _setting(model: ir.Model, session: Session, asked: OriginalAnswers, sizes: S
     sizes = {**first.sizes, **sizes}
     if not first.values:
         return Setting(sizes, {})
-    chooser = Chooser(model, suits_of(model), {}, (), seed)
+    chooser = Chooser(model, roles_of(model), {}, (), seed)
     for place in range(_TRIES):
         values = chooser.values(np.random.default_rng([seed, place]), sizes, asked.manner)
         try:

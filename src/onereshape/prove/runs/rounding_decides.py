@@ -1,4 +1,4 @@
-"""Waverer: whether rounding decides the answers to the pieces on which a batch differs from the original."""
+"""RoundingCheck: whether rounding decides the answers to the pieces on which a batch differs from the original."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Waverer:
+class RoundingCheck:
     """The original's answers beside those of the repaired model, on `count` pieces at once."""
 
     trial: Trial

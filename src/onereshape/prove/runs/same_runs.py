@@ -15,7 +15,7 @@ from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Trial, compare, contrast
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.prove.values.input_roles import InputRole, roles_of
 from onereshape.terms.proof import said
 
 _DRAWS: Final = 3
@@ -26,7 +26,7 @@ _OTHERS: Final = 3
 
 def run_same(trial: Trial) -> None:
     """Both models, on values of every size that is tried."""
-    asked = ask_whole(trial, suits_of(trial.original), _OTHERS, 1)
+    asked = ask_whole(trial, roles_of(trial.original), _OTHERS, 1)
     session = trial.opened()
     for reference in asked.references:
         contrast_answers(trial, reference)
@@ -35,7 +35,7 @@ def run_same(trial: Trial) -> None:
     run_beyond(trial, session, asked.extremes, asked.references[0].setting.sizes)
 
 
-def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -> OriginalAnswers:
+def ask_whole(trial: Trial, suits: Mapping[str, InputRole], others: int, more: int) -> OriginalAnswers:
     """The original's answers, each compared as one sample, in its first and in other settings; `more` steps follow."""
     chooser = Chooser(trial.original, suits, {}, (), trial.seed)
 

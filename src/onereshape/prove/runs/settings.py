@@ -19,7 +19,7 @@ import onnx_ir as ir
 from onereshape.prove.runs.told_sizes import ToldSizes, told_sizes
 from onereshape.prove.runs.trial import Feeds, Sizes
 from onereshape.prove.values.draw import SIZES, UNNAMED, Manner, draw
-from onereshape.prove.values.input_roles import Suit, fed
+from onereshape.prove.values.input_roles import InputRole, fed
 from onereshape.prove.values.naming import grouped, groupings
 from onereshape.prove.values.size_values import STYLES, Style
 
@@ -50,7 +50,7 @@ class Chooser:
     """Settings for a model."""
 
     model: ir.Model
-    suits: Mapping[str, Suit]
+    suits: Mapping[str, InputRole]
     fixed: Sizes
     """Dims whose size is given: the batch of the original."""
     own: Collection[str]

@@ -17,8 +17,8 @@ from onereshape.prove.combining import merged
 from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.term_sizes import names_of, other_sizes, usual_sizes
 from onereshape.prove.runs.trial import Beside, Feeds, Sizes, Trial, batch_of
-from onereshape.prove.values.input_roles import suits_of
-from onereshape.prove.values.naming import apart
+from onereshape.prove.values.input_roles import roles_of
+from onereshape.prove.values.naming import with_named_dims
 from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch, prove_same
@@ -55,7 +55,7 @@ def first_terms(  # noqa: PLR0913, PLR0917 - what a proof depends on
 ) -> Proof | None:
     """The proof of a freed batch before anything was run, for a model with a single setting; None for any other."""
     axes, symbol = batch_of(freed)
-    if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
+    if Chooser(original, roles_of(original), {symbol: size}, axes.keys()).varies:
         return None
     prove = partial(prove_batch, original, repaired, axes, symbol=symbol, size=size, places=places)
     return guarded(partial(prove, seed=seed, limits=allowed()), seed, original, repaired)
@@ -88,7 +88,7 @@ def same_terms(
     original: ir.Model, other: ir.Model, settings: Settings, seed: int, never_empty: Collection[str] = ()
 ) -> Proof:
     """Both models at the sizes that the engine had, and at 0, 1 and others that the original takes."""
-    original, other = apart(original), apart(other)
+    original, other = with_named_dims(original), with_named_dims(other)
     bound, models = allowed(), (original, other)
     known = each_once(settings)
     values: Feeds = known[0][1] if known else {}

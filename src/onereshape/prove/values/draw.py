@@ -19,7 +19,7 @@ import onnx_ir as ir
 from onereshape.ground.integers import Dims
 from onereshape.ground.isolation.budget import limits, size
 from onereshape.prove.engines.engine import Array
-from onereshape.prove.values.input_roles import Role, Suit, fed, suits_of
+from onereshape.prove.values.input_roles import InputRole, Role, fed, roles_of
 from onereshape.prove.values.size_values import Style, size_values
 
 DEFAULT_SIZE: Final = 4
@@ -64,12 +64,12 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
     rng: np.random.Generator,
     sizes: Mapping[str, int],
     *,
-    suits: Mapping[str, Suit] | None = None,
+    suits: Mapping[str, InputRole] | None = None,
     manner: Manner = Manner(),
     given: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Array]:
     """A value for every input that must be given; `sizes` binds the names of dims, `given` are values that stay."""
-    suits = suits_of(model) if suits is None else suits
+    suits = roles_of(model) if suits is None else suits
     drawn = {}
     for value in fed(model):
         name = value.name or ""
@@ -93,7 +93,7 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
     return drawn
 
 
-def _extreme(rng: np.random.Generator, array: Any, suit: Suit, manner: Manner) -> Any:
+def _extreme(rng: np.random.Generator, array: Any, suit: InputRole, manner: Manner) -> Any:
     """What was drawn, as large, as negative or as uniform as is asked."""
     if suit.kind in {"float", "positive"}:
         if manner.sign == "equal":
@@ -137,7 +137,7 @@ def _per_sample(dims: Dims) -> Dims:
     return dims[:1] + (1,) * (len(dims) - 1)
 
 
-def _float(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+def _float(rng: np.random.Generator, dims: Dims, _suit: InputRole) -> Array:
     """Noise whose strength and mean differ between samples; of rank 4 and above also slopes, as in images."""
     noise: Array = np.asarray(rng.standard_normal(dims))
     noise *= rng.uniform(0.3, 1.5, _per_sample(dims))  # in place: pictures are large
@@ -154,26 +154,26 @@ def _float(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
     return noise
 
 
-def _positive(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+def _positive(rng: np.random.Generator, dims: Dims, suit: InputRole) -> Array:
     return np.abs(_float(rng, dims, suit)) + 0.1
 
 
-def _unit(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+def _unit(rng: np.random.Generator, dims: Dims, _suit: InputRole) -> Array:
     return rng.random(dims) * rng.uniform(0.25, 1, _per_sample(dims))
 
 
-def _bytes(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+def _bytes(rng: np.random.Generator, dims: Dims, suit: InputRole) -> Array:
     """Grey levels that fit a signed byte too."""
     levels: Array = np.clip(64 + 32 * _float(rng, dims, suit), 0, 127)
     return levels
 
 
-def _index(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+def _index(rng: np.random.Generator, dims: Dims, suit: InputRole) -> Array:
     low = max(suit.low, _SPECIAL) if suit.high - suit.low > _ROOM else suit.low
     return rng.integers(low, suit.high, dims)
 
 
-def _mask(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+def _mask(rng: np.random.Generator, dims: Dims, _suit: InputRole) -> Array:
     """Right padding: at least half is kept and, since a mask may be read either way, not everything."""
     if len(dims) < 2 or dims[-1] < 2:
         return rng.integers(0, 2, dims)
@@ -182,26 +182,26 @@ def _mask(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
     return (np.arange(length) < kept).astype(np.int64)
 
 
-def _few(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+def _few(rng: np.random.Generator, dims: Dims, suit: InputRole) -> Array:
     return rng.integers(suit.low, min(suit.low + 2, suit.high) if suit.high else 2, dims)
 
 
-def _ones(_rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+def _ones(_rng: np.random.Generator, dims: Dims, _suit: InputRole) -> Array:
     return np.ones(dims, np.int64)
 
 
-def _string(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+def _string(rng: np.random.Generator, dims: Dims, _suit: InputRole) -> Array:
     return np.array([f"s{number}" for number in rng.integers(0, 10**6, int(np.prod(dims)))], object).reshape(dims)
 
 
-def _choice(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+def _choice(rng: np.random.Generator, dims: Dims, suit: InputRole) -> Array:
     """An array of random choices from the values that a suit lists: the categories that a graph knows."""
     options = np.empty(len(suit.options), object)
     options[:] = suit.options
     return np.asarray(options[rng.integers(0, len(options), dims)], object).reshape(dims)
 
 
-_DRAWN: Final[dict[Role, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
+_DRAWN: Final[dict[Role, Callable[[np.random.Generator, Dims, InputRole], Any]]] = {
     "float": _float,
     "positive": _positive,
     "index": _index,

@@ -42,7 +42,7 @@ class SizeUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Suit:
+class InputRole:
     """What one input takes; `low` and `high` (exclusive) are the range of an index."""
 
     kind: Role
@@ -69,56 +69,56 @@ def fed(model: ir.Model) -> tuple[ir.Value, ...]:
     return tuple(value for value in model.graph.inputs if value.name not in model.graph.initializers)
 
 
-def suits_of(model: ir.Model) -> dict[str, Suit]:
+def roles_of(model: ir.Model) -> dict[str, InputRole]:
     """What every input takes, as far as the graph tells."""
     graph = _Graph(model)
-    return {value.name or "": _suit(value, graph) for value in fed(model)}
+    return {value.name or "": _role(value, graph) for value in fed(model)}
 
 
-def _suit(value: ir.Value, graph: _Graph) -> Suit:
+def _role(value: ir.Value, graph: _Graph) -> InputRole:
     dtype = value.dtype
     if dtype == ir.DataType.BOOL:
-        return Suit("bool")
+        return InputRole("bool")
     if dtype is None or not (dtype.is_integer() or dtype == ir.DataType.STRING):
         return _float_suit(value, graph)
     return _discrete_suit(value, dtype, graph)
 
 
-def _discrete_suit(value: ir.Value, dtype: ir.DataType, graph: _Graph) -> Suit:
+def _discrete_suit(value: ir.Value, dtype: ir.DataType, graph: _Graph) -> InputRole:
     """What integers or texts are taken for."""
     ranges, signs, uses, choices = _evidence(value, graph)
     if choices:
-        return Suit("choice", options=_common(choices))
+        return InputRole("choice", options=_common(choices))
     if dtype == ir.DataType.STRING:
-        return Suit("string")
+        return InputRole("string")
     if ranges:
         return _index_suit(ranges)
     if uses:
-        return Suit("size", uses=tuple(uses))
+        return InputRole("size", uses=tuple(uses))
     # What is only calculated with may be anything; as a row per sample it is most often the weights of a mean.
     if "truth" in signs or ("number" in signs and dtype.itemsize > 1 and value.shape and len(value.shape) == 2):
-        return Suit("mask")
-    return Suit("bytes" if dtype.itemsize == 1 else "integer")
+        return InputRole("mask")
+    return InputRole("bytes" if dtype.itemsize == 1 else "integer")
 
 
-def _index_suit(ranges: list[tuple[int, int]]) -> Suit:
+def _index_suit(ranges: list[tuple[int, int]]) -> InputRole:
     """A suit of indices that all tables have, from their ranges [low, high): `[(0, 9), (-4, 4)] -> 0 to 3`."""
     low = max(0, *(low for low, _ in ranges))
-    return Suit("index", low, max(min(high for _, high in ranges), low + 1))
+    return InputRole("index", low, max(min(high for _, high in ranges), low + 1))
 
 
-def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
+def _float_suit(value: ir.Value, graph: _Graph) -> InputRole:
     direct = [(use.node, use.idx, record_of(use.node).takes.get(use.idx)) for use in value.uses()]
     scaled = [graph.size_use(node, position, take, whole=True) for node, position, take in direct if take == "scales"]
     if scaled:
-        return Suit("scale", uses=tuple(scaled))
+        return InputRole("scale", uses=tuple(scaled))
     choices = [found for node, _, take in direct if take == "category" and (found := _choices(node, value.dtype))]
     if choices:
-        return Suit("choice", options=_common(choices))
+        return InputRole("choice", options=_common(choices))
     ranges, *_ = _evidence(value, graph)
     if ranges:  # numbers that are cast to indices
         return _index_suit(ranges)
-    return Suit("positive" if any(take == "positive" for _, _, take in direct) else "float")
+    return InputRole("positive" if any(take == "positive" for _, _, take in direct) else "float")
 
 
 _LISTS: Final = (

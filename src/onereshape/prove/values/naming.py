@@ -19,7 +19,7 @@ Groups = list[list[str]]
 """Lists of names: the dims of a list get the same size."""
 
 
-def apart(model: ir.Model) -> ir.Model:
+def with_named_dims(model: ir.Model) -> ir.Model:
     """The model with a name for every dim of its inputs, `x[1]` where it has none; itself where all have one."""
     if not any(_is_open(dim) for value in fed(model) for dim in value.shape or ()):
         return model

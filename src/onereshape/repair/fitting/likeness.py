@@ -121,7 +121,7 @@ def equal(one: Array, other: Array) -> bool:
     return all(np.array_equal(left[place : place + _PIECE], right[place : place + _PIECE]) for place in places)
 
 
-def apart(values: Sequence[ir.Value]) -> str:
+def unlikeness(values: Sequence[ir.Value]) -> str:
     """How the places differ at which exports stop to be alike."""
     makers = [value.producer() for value in values]
     counts = [len(maker.inputs) for maker in makers if maker is not None]

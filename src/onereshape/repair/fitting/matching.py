@@ -28,12 +28,12 @@ from onereshape.repair.fitting.idle import IDLE, handed_on, idling
 from onereshape.repair.fitting.likeness import (
     GRAPHS,
     Nodes,
-    apart,
     equal,
     graphs_of,
     same_kind,
     signature,
     stored_alike,
+    unlikeness,
 )
 from onereshape.rule.sizes import Size
 
@@ -129,12 +129,12 @@ class Matched:
             return None
         nodes = tuple([maker for value in known if (maker := value.producer()) is not None])
         if tensors or 0 < len(nodes) < len(known):
-            self._apart[values] = apart(known)
+            self._apart[values] = unlikeness(known)
         elif not nodes:
             if not self._same_input(known):
-                self._apart[values] = apart(known)
+                self._apart[values] = unlikeness(known)
         elif not _one(nodes, known):
-            self._apart[values] = apart(known)
+            self._apart[values] = unlikeness(known)
         else:
             return nodes
         return None

@@ -55,7 +55,7 @@ class Change:
 
 
 class Edit(NamedTuple):
-    """A rewriting that waits to be made: its report, the function that makes it, and the input that it replaces."""
+    """A rewriting that waits to be made: its changes as reported, how it is made, and the input it replaces."""
 
     changes: tuple[Change, ...]
     apply: Callable[[Rewriter], None]

@@ -15,7 +15,9 @@ from onereshape.prove.run_both import certify
 from onereshape.prove.runs import term_runs
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.term_sizes import other_sizes, usual_sizes
+from onereshape.terms import limits as term_limits
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
+from onereshape.terms.prove import prove_batch
 from tests.prove.certifying import batch, both, built, flat, same
 
 # engine, terms, terms beside a witness, whether the repaired model ran, whether a witness is needed -> status
@@ -267,3 +269,20 @@ def test_another_expression_at_the_exported_size_is_refused() -> None:
     found = certify(four, free, {"x": {1: "S"}}, Comparison("other"), base_dir=".")
 
     assert found.status == "not proven"
+
+
+def test_what_the_terms_could_not_hold_is_not_run_on_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of large inputs is put to the terms before the engine; what stopped them there would stop them again."""
+    runs = []
+
+    def counted(*args: Any, **kwargs: Any) -> Proof:
+        runs.append(kwargs["places"])
+        return prove_batch(*args, **kwargs)
+
+    monkeypatch.setattr(term_runs, "prove_batch", counted)
+    monkeypatch.setattr(term_runs, "allowed", lambda: term_limits.Limits(elements=1))
+    wide = "(float[{n}, 131072] x) => (float[{n}, 131072] y) {{ y = Relu(x) }}"
+    found = both(built(wide.format(n=1)), built(wide.format(n="N")))
+
+    assert (found.status, found.proof and found.proof.verdict) == ("certified", "not proven")
+    assert runs == [{"y": (0, 1)}]

@@ -38,7 +38,7 @@ def certify(
 
     `freed` names the dims as the repaired model declares them, `base_dir` is the folder of the external data.
     """
-    comparison = _begun(original, repaired, freed, comparison)
+    told, comparison = comparison.proof, _begun(original, repaired, freed, comparison)
     engine = run_drawn(original, repaired, freed, comparison, base_dir=base_dir)
     progress = comparison.progress
     found, steps = engine.certificate, engine.trial.steps
@@ -50,7 +50,7 @@ def certify(
     ):
         if progress is not None:
             progress(steps, steps + 1, "terms")
-        proofs = _terms(engine.trial, freed, comparison)
+        proofs = _terms(engine.trial, freed, comparison, begun=told is None)
         if doubted and proofs[0].holds:
             found = _rounded(engine.trial, found)
         found = _combined(found, *proofs)
@@ -84,11 +84,14 @@ def _elements(model: ir.Model) -> int:
     return sum(prod(max(dim, 1) for dim in each) for each in dims)
 
 
-def _terms(trial: Trial, freed: Freed, comparison: Comparison) -> tuple[Proof, Proof | None]:
+def _terms(trial: Trial, freed: Freed, comparison: Comparison, *, begun: bool) -> tuple[Proof, Proof | None]:
     seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
     if trial.kind == "batch":
         places = _places(trial.outputs)
-        if (known := comparison.proof) is not None and _found(known) == places:
+        if (known := comparison.proof) is not None and (
+            _found(known) == places
+            or (begun and known.verdict == "not proven" and _places(comparison.outputs) == places)
+        ):
             return known, None
         return batch_terms(trial, freed, places, seed), None
     if freed:

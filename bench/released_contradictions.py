@@ -87,9 +87,10 @@ def _refused(said: Said, refusal: orx.FixError) -> Iterator[str]:
     else:
         if not any(each.severity != "note" for each in said.found):
             yield f"check finds nothing, and fix refuses ({why})"
+        only_runs = OPEN if refusal.code == "engine-refused" else ""
         for each in said.found:
             if each.fixable and _is_about(each):
-                yield f"check says that fix can repair {each.code} at {each.node}, and it refuses ({why})"
+                yield f"{only_runs}check says that fix can repair {each.code} at {each.node}, and it refuses ({why})"
         may = [each for each in said.found if each.fixable is None and _is_about(each)]
         if may:
             yield f"{OPEN}check says that fix may repair {may[0].code} at {may[0].node}, and it refuses ({why})"

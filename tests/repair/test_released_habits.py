@@ -133,6 +133,20 @@ def test_a_model_is_rewritten_for_what_it_declares_only_where_that_is_false(
     assert fixed.certificate is None or fixed.certificate.status == "proven"
 
 
+def test_an_output_that_is_declared_without_dims_has_none_declared_then(tmp_path: Path) -> None:
+    """Paddle's exporter writes `[]` for dims that it does not know, which says that there are none."""
+    path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], {"x": [-1, 3]}, {"y": []}, {})
+    (told,) = orx.check(path, batch=True)
+
+    fixed = orx.fix(path, batch=True)
+
+    assert (told.code, told.fixable) == ("declared-mismatch", True)
+    assert fixed.notes == ("output y was declared [], without axis 0, which carries N",)
+    assert fixed.certificate.status == "proven"
+    assert fixed.model.ir.graph.outputs[0].shape is None
+    assert orx.check(fixed.model, batch=True) == []
+
+
 def test_inputs_whose_first_dim_is_not_known_share_the_batch(tmp_path: Path) -> None:
     nodes = [helper.make_node("Mul", ["x", "z"], ["a"]), helper.make_node("Reshape", ["a", "t"], ["y"])]
     inputs: dict[str, Dims] = {"x": [-1, 4], "z": [-1, 4]}

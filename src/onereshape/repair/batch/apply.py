@@ -20,15 +20,17 @@ def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> N
 
 
 def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:
-    """The values that are declared with a fixed size where they carry N; a -1 says that it is not known."""
+    """The values declared with a fixed size, or with no dim at all, where they carry N; a -1 says nothing."""
     for value, mark in plan.marks.items():
-        dim = value.shape[mark.axis] if value.shape is not None and mark.axis < len(value.shape) else None
+        if value.shape is None:
+            continue
+        dim = value.shape[mark.axis] if mark.axis < len(value.shape) else 0
         if isinstance(dim, int) and dim >= 0:
             yield value
 
 
 def false_declarations(plan: BatchPlan) -> str:
-    """The declared dims of a value that is fixed where it carries N, an output if one is, in words; "" without such.
+    """The declared dims of a value that are false where it carries N, an output if one is, in words; "" without such.
 
     `output y was declared [1, 8], with a fixed size at axis 0, which carries N, and so were 2 more`
     """
@@ -39,8 +41,10 @@ def false_declarations(plan: BatchPlan) -> str:
     axis = plan.marks[value].axis
     what = f"{'output' if value.is_graph_output() else 'value'} {value.name}"
     more = f", and so were {others} more" if others else ""
-    dims = ", ".join("?" if dim is None else str(dim) for dim in _plain(value))
-    return f"{what} was declared [{dims}], with a fixed size at axis {axis}, which carries {plan.symbol}{more}"
+    plain = _plain(value)
+    dims = ", ".join("?" if dim is None else str(dim) for dim in plain)
+    false = f"with a fixed size at axis {axis}" if axis < len(plain) else f"without axis {axis}"
+    return f"{what} was declared [{dims}], {false}, which carries {plan.symbol}{more}"
 
 
 def _plain(value: ir.Value) -> list[int | str | None]:
@@ -55,7 +59,10 @@ def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
     """
     stale: set[str | None] = set()
     for value, mark in plan.marks.items():
-        if value.shape is None or mark.axis >= len(value.shape):
+        if value.shape is None:
+            continue
+        if mark.axis >= len(value.shape):  # what has such an axis has other dims than those
+            value.shape = None
             continue
         if len(set(plan.parts.get(value, (mark,)))) > 1:  # of the tensors in it not all carry N there
             value.shape = None

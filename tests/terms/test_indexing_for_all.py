@@ -1,4 +1,4 @@
-"""Indices, pads and loops for every N: what reads a place of a dim that grows doubts, and only that."""
+"""Indices, pads and loops for every N: what reads a place of a dim that grows is not for all, and only that."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ NODES: dict[str, tuple[str, set[int]]] = {
 
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("name", NODES)
-def test_what_reads_a_place_of_a_growing_dim_doubts(name: str, axis: int) -> None:
-    text, doubted = NODES[name]
+def test_what_reads_a_place_of_a_growing_dim_is_not_for_all(name: str, axis: int) -> None:
+    text, reading = NODES[name]
     model = ir.from_proto(
         onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> one (float[7, 7] x) => (y) {{ {text} }}')
     )
     feeds = feed(model, HASHING, {"x": axis}, range(SAMPLES), {}, {})
-    _, doubts = Program(model, HASHING, Limits()).run(feeds, None, SAMPLES)
-    assert bool(doubts) == (axis in doubted), doubts
+    _, not_for_all = Program(model, HASHING, Limits()).run(feeds, None, SAMPLES)
+    assert bool(not_for_all) == (axis in reading), not_for_all
 
 
 def _ends(kind: str) -> Iterator[Sketch]:

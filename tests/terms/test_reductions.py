@@ -123,30 +123,30 @@ def test_other_reductions_have_other_words() -> None:
 
 def of_numbers(op: str, data: Tensor, samples: int, **attributes: Any) -> tuple[Tensor, list[str]]:
     """A rule on numbers that depend on N = samples."""
-    doubts: list[str] = []
-    call = Call(op, "n", 1, 11, (data,), 1, attributes, HASHING, lambda _: lambda _: [], doubts, 1 << 20, samples)
+    not_for_all: list[str] = []
+    call = Call(op, "n", 1, 11, (data,), 1, attributes, HASHING, lambda _: lambda _: [], not_for_all, 1 << 20, samples)
     found = RECORDS["", op].rule(call)[0]
     assert isinstance(found, Tensor)
-    return found, doubts
+    return found, not_for_all
 
 
 def test_a_product_leans_as_its_one_factor_does() -> None:
     dims = formed(np.array([7, 3, 4]), ir.DataType.INT64, np.array([1, 0, 0]), 0)
-    found, doubts = of_numbers("ReduceProd", dims, 7, keepdims=0)
-    assert (int(found.array), int(np.asarray(found.slope)), found.place, doubts) == (84, 12, None, [])
-    _, doubts = of_numbers("ReduceProd", formed(np.array([7, 7]), ir.DataType.INT64, np.array([1, 1]), 0), 7)
-    assert doubts
+    found, not_for_all = of_numbers("ReduceProd", dims, 7, keepdims=0)
+    assert (int(found.array), int(np.asarray(found.slope)), found.place, not_for_all) == (84, 12, None, [])
+    _, not_for_all = of_numbers("ReduceProd", formed(np.array([7, 7]), ir.DataType.INT64, np.array([1, 1]), 0), 7)
+    assert not_for_all
     zeros = formed(np.array([7, 0]), ir.DataType.INT64, np.array([1, 0]), 0)
-    found, doubts = of_numbers("ReduceProd", zeros, 7, keepdims=0)
-    assert (int(found.array), found.slope, doubts) == (0, None, [])
+    found, not_for_all = of_numbers("ReduceProd", zeros, 7, keepdims=0)
+    assert (int(found.array), found.slope, not_for_all) == (0, None, [])
 
 
 def test_a_sum_leans_as_all_its_parts_do() -> None:
     dims = formed(
         np.array([[7, 3], [14, 1]]), ir.DataType.INT64, np.array([[1, 0], [2, 0]]), np.array([[0, 1], [0, 0]])
     )
-    found, doubts = of_numbers("ReduceSum", dims, 7, axes=[1], keepdims=0)
-    assert not doubts
+    found, not_for_all = of_numbers("ReduceSum", dims, 7, axes=[1], keepdims=0)
+    assert not not_for_all
     np.testing.assert_array_equal(found.array, [10, 15])
     np.testing.assert_array_equal(np.asarray(found.slope), [1, 2])
     np.testing.assert_array_equal(np.asarray(found.place), [1, 0])
@@ -154,8 +154,8 @@ def test_a_sum_leans_as_all_its_parts_do() -> None:
 
 def test_a_sum_over_the_samples_counts_them() -> None:
     ones = Tensor(ir.DataType.INT64, values=np.full((7, 2), 3), growth=(1, 0))
-    found, doubts = of_numbers("ReduceSum", ones, 7, keepdims=0)
-    assert (int(found.array), int(np.asarray(found.slope)), doubts) == (42, 6, [])
+    found, not_for_all = of_numbers("ReduceSum", ones, 7, keepdims=0)
+    assert (int(found.array), int(np.asarray(found.slope)), not_for_all) == (42, 6, [])
     assert of_numbers("ReduceProd", ones, 7)[1]
     assert not of_numbers("ReduceMax", ones, 7)[1]
 
@@ -173,13 +173,13 @@ def test_a_sum_over_the_samples_counts_them() -> None:
 )
 def test_the_largest_for_every_n(values: list[int], slopes: list[int], slope: int, certain: bool) -> None:
     dims = formed(np.array(values), ir.DataType.INT64, np.array(slopes), 0)
-    found, doubts = of_numbers("ReduceMax", dims, 7, keepdims=0)
+    found, not_for_all = of_numbers("ReduceMax", dims, 7, keepdims=0)
     assert int(found.array) == max(values)
-    assert bool(doubts) != certain
+    assert bool(not_for_all) != certain
     assert int(0 if found.slope is None else found.slope) == slope
-    least, doubts = of_numbers("ReduceMin", formed(-np.array(values), ir.DataType.INT64, -np.array(slopes), 0), 7)
+    least, not_for_all = of_numbers("ReduceMin", formed(-np.array(values), ir.DataType.INT64, -np.array(slopes), 0), 7)
     assert int(least.array[0]) == -max(values)
-    assert bool(doubts) != certain
+    assert bool(not_for_all) != certain
 
 
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])

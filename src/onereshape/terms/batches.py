@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Duty, Value
+from onereshape.terms.call import Precondition, Value
+from onereshape.terms.every_batch import Beside, Parted, Print, Trace, divisors, samples_first
 from onereshape.terms.feeding import feed, inputs_of
+from onereshape.terms.first_difference import first_difference
 from onereshape.terms.hashing import Array, Hashing, Words
-from onereshape.terms.natural import Beside, Parted, Print, Trace, divisors, samples_first
 from onereshape.terms.orders import Orders, each_order
-from onereshape.terms.parting import parting
 from onereshape.terms.program import Observer, Outcome, Program, side_by_side, tensors_of
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
@@ -92,12 +92,12 @@ class Ones:
 
     outputs: dict[int, dict[str, Words]] = field(default_factory=dict)
     traces: dict[int, Sequence[Print]] = field(default_factory=dict)
-    first: tuple[dict[str, Value], list[Duty]] | None = None
-    """The outputs for label 0, and the demands on data."""
+    first: tuple[dict[str, Value], list[Precondition]] | None = None
+    """The outputs for label 0, and the preconditions."""
     wanted: dict[int, dict[str, Words]] = field(default_factory=dict)
     """The original's outputs for each label that was asked."""
-    duties: list[Duty] = field(default_factory=list)
-    """The original's demands on data, in all of its runs."""
+    preconditions: list[Precondition] = field(default_factory=list)
+    """The original's, in all of its runs."""
     dims: set[int] = field(default_factory=set)
     """Every size of a dim in the original's run at its own batch size."""
 
@@ -107,10 +107,10 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
     labels = range(size)
     wanted, _ = trial.original.run(trial.feeds(trial.original, labels), _noting(ones.dims))
     if size == 1:
-        got, duties = _first(trial, ones)
+        got, preconditions = _first(trial, ones)
     else:
-        got, duties = trial.repaired.run(trial.feeds(trial.repaired, labels))[0], trial.repaired.duties
-    check_duties(trial.original.duties, duties)
+        got, preconditions = trial.repaired.run(trial.feeds(trial.repaired, labels))[0], trial.repaired.preconditions
+    check_preconditions(trial.original.preconditions, preconditions)
     check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
@@ -121,7 +121,7 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
                 f"{list(words.shape)}"
             )
         if not np.array_equal(words, theirs.hashed(trial.hashing)):
-            where = parting(
+            where = first_difference(
                 trial.original,
                 trial.repaired,
                 *(trial.feeds(each, labels) for each in (trial.original, trial.repaired)),
@@ -144,13 +144,13 @@ def _noting(dims: set[int]) -> Observer:
 
 
 def _note_wanted(trial: Trial, ones: Ones, label: int, outputs: Mapping[str, Value]) -> None:
-    """Keeps the words of the original's outputs for one sample, and its demands on data."""
+    """Keeps the words of the original's outputs for one sample, and its preconditions."""
     ones.wanted[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
-    ones.duties += trial.original.duties
+    ones.preconditions += trial.original.preconditions
 
 
-def check_duties(before: Iterable[Duty], after: Iterable[Duty]) -> None:
-    """The repaired model answers wherever the original does: it demands nothing of data that the original does not."""
+def check_preconditions(before: Iterable[Precondition], after: Iterable[Precondition]) -> None:
+    """The repaired model answers wherever the original does: its preconditions are the original's."""
     known = np.concatenate([words for _, words in before] or [np.empty(0, np.uint64)])
     for node, words in after:
         # By sorting: the other way NumPy 2.0 takes differences of words for int64.
@@ -180,18 +180,18 @@ def _hashed(trial: Trial, outputs: Mapping[str, Value]) -> dict[str, Words]:
     return {name: tensor(value, name).hashed(trial.hashing) for name, value in outputs.items()}
 
 
-def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Duty]]:
-    """Runs the repaired model on sample 0, if it was not run yet: its outputs, and its demands on data."""
+def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Precondition]]:
+    """Runs the repaired model on sample 0, if it was not run yet: its outputs, and its preconditions."""
     if ones.first is None:
         trace = Trace(trial.hashing)
         found, _ = trial.repaired.run(trial.feeds(trial.repaired, [0]), trace.observe)
-        ones.first = found, trial.repaired.duties
+        ones.first = found, trial.repaired.preconditions
         ones.outputs[0], ones.traces[0] = _hashed(trial, found), trace.prints
     return ones.first
 
 
 def _beside_ones(trial: Trial, ones: Ones, samples: int) -> Outcome:
-    """Runs the repaired model on a batch: its outputs and its doubts; Parted at a node not made of its samples' own.
+    """Runs the repaired model on a batch: its outputs, and why not for all; Parted where its samples mix.
 
     Samples that were not run alone yet are run beside it, so that nothing is done behind the node where they part.
     """
@@ -208,19 +208,19 @@ def _beside_ones(trial: Trial, ones: Ones, samples: int) -> Outcome:
     return whole
 
 
-def not_for_all(trial: Trial, ones: Ones) -> str:
+def why_not_for_all(trial: Trial, ones: Ones) -> str:
     """Why what holds for the original's size may not hold for every N; nothing if it does."""
     try:
         _first(trial, ones)
         taken = {dim for each in ones.traces[0] for dim in each.shape} | _declared(trial)
         samples = next(each for each in count(2) if each not in taken)
-        found, doubts = _beside_ones(trial, ones, samples)
+        found, reasons = _beside_ones(trial, ones, samples)
     except NotProven as stop:
         return stop.why
     except Parted as stop:
         return f"from {stop.node} on {PARTED}"
-    if doubts:
-        return doubts[0]
+    if reasons:
+        return reasons[0]
     if found.keys() != ones.outputs[0].keys():
         return "a sequence has other tensors than for one sample"
     for name, words in _hashed(trial, found).items():
@@ -235,7 +235,7 @@ def not_for_all(trial: Trial, ones: Ones) -> str:
 def _looked_at(samples: int) -> list[int]:
     """The samples that a batch is held against, of many the first two and the last: `3 -> 0, 1, 2`, `7 -> 0, 1, 6`.
 
-    What tells one of the others reads its number or a threshold, which are doubted.
+    What tells one of the others reads its number or a threshold, which its rule notes.
     """
     return [*range(samples)] if samples <= _FEW else [0, 1, samples - 1]
 
@@ -293,7 +293,7 @@ def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
         for label in range(samples):
             _wanted(trial, ones, label)
         got, _ = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
-        check_duties(ones.duties, trial.repaired.duties)
+        check_preconditions(ones.preconditions, trial.repaired.preconditions)
         check_names(ones.wanted[0], got)
         other = _check_made(trial, ones, got, samples)
         if other is not None:
@@ -330,7 +330,7 @@ def _in_any_order(trial: Trial, ones: Ones) -> bool:
 
         try:
             for got in each_order(samples, run):
-                check_duties(ones.duties, trial.repaired.duties)
+                check_preconditions(ones.preconditions, trial.repaired.preconditions)
                 if _check_made(trial, ones, got, samples) is not None:
                     return False
         except NotProven:
@@ -368,7 +368,7 @@ def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
     )
     for labels in pieces:
         outputs, _ = trial.original.run(trial.feeds(trial.original, labels))
-        ones.duties += trial.original.duties
+        ones.preconditions += trial.original.preconditions
         for name, words in _hashed(trial, outputs).items():
             place = _place_of(trial, name)
             rows = [words] * size if place is None else list(samples_first(words, *place, size))

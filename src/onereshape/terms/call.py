@@ -16,8 +16,8 @@ from onereshape.terms.tensor import Tensor, settled, terms
 
 Value = Tensor | tuple[Any, ...] | None
 """A tensor, a sequence of values, or an input that is left out."""
-Duty = tuple[str, Words]
-"""The name of a node, and a word for each of its demands on data."""
+Precondition = tuple[str, Words]
+"""The name of a node, and a word for each condition on data without which it gives no answer."""
 Body = Callable[[Sequence[Value]], list[Value]]
 """A graph inside a node: from the values of its inputs to those of its outputs."""
 
@@ -43,14 +43,14 @@ class Call:
     hashing: Hashing
     body: Callable[[str], Body]
     """The graph of the attribute with this name, to be run on values."""
-    doubts: list[str]
+    reasons: list[str]
     """Why the terms of one N may not show anything for every N: operators that read numbers which depend on N."""
     most: int
     """Elements that a tensor may have."""
     samples: int = 0
     """N in a run whose numbers say how they depend on N; else 0."""
-    duties: list[Duty] = field(default_factory=list)
-    """The demands on data that nodes make: an engine refuses data that do not satisfy them."""
+    preconditions: list[Precondition] = field(default_factory=list)
+    """The conditions on data of all nodes so far: an engine refuses data that do not satisfy them."""
     written: int = 1
     """How many outputs the node has, whoever reads them."""
     orders: Orders | None = None
@@ -60,14 +60,14 @@ class Call:
         """Stops the run with NotProven: `why`, after the node's operator and name."""
         raise NotProven(f"{self.op} {self.name}: {why}")
 
-    def doubt(self, why: str) -> None:
-        """Notes a reason, after the node's name, why terms at this number of samples show nothing for every N."""
-        self.doubts.append(f"{self.op} {self.name}: {why}")
+    def not_for_all(self, why: str) -> None:
+        """Notes why, after the node's name, terms at this number of samples show nothing for every N."""
+        self.reasons.append(f"{self.op} {self.name}: {why}")
 
-    def demand(self, key: int, words: Words) -> None:
-        """Notes a demand on data, without which an engine refuses them: an index must be within its axis, say."""
+    def require(self, key: int, words: Words) -> None:
+        """Notes a precondition: the engine refuses data that do not satisfy it, an index beyond its axis, say."""
         found = np.unique(self.hashing.mix(key, words))
-        self.duties.append((f"{self.op} {self.name}", found))
+        self.preconditions.append((f"{self.op} {self.name}", found))
 
     def has(self, place: int) -> bool:
         """Whether the optional input at this place is given."""
@@ -111,9 +111,9 @@ class Call:
         if found.ndim > 1 or not self.tensor(place).is_integer:
             self.refuse(f"input {place} is not a list of integers")
         if self.tensor(place).place is not None:
-            self.doubt("reads the place of a sample")
+            self.not_for_all("reads the place of a sample")
         elif not sized and self.tensor(place).depends:
-            self.doubt("reads a number that depends on the number of samples")
+            self.not_for_all("reads a number that depends on the number of samples")
         return [int(each) for each in found.ravel()]
 
     def scalar(self, place: int) -> Any:
@@ -191,10 +191,10 @@ class Record:
     rule: Rule
     uniform: bool = False
     """Whether the operator does the same to each place of a dim, however many there are, or folds all of them: it has
-    no threshold, clips nothing and reads no place, or its rule doubts where it does.  Only then what holds for one N
-    may hold for all."""
+    no threshold, clips nothing and reads no place, or its rule says `not_for_all` where it does.  Only then what holds
+    for one N may hold for all."""
     carries: bool = False
-    """Whether its rule says what becomes of numbers that depend on N (`slope` and `place`), or doubts."""
+    """Whether its rule says what becomes of numbers that depend on N (`slope` and `place`), or `not_for_all`."""
 
 
 def record(rule: Rule, *, uniform: bool = True, carries: bool = False) -> Record:

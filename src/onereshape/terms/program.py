@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.bodies import body_of, filled
-from onereshape.terms.call import Body, Call, Duty, Record, Value
+from onereshape.terms.call import Body, Call, Precondition, Record, Value
 from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
@@ -96,8 +96,8 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
-        self.duties: list[Duty] = []
-        """What the last run demanded of data."""
+        self.preconditions: list[Precondition] = []
+        """Without which the last run gives no answer."""
         self.known: dict[ir.Node, _FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
@@ -111,7 +111,7 @@ class Program:
         samples: int = 0,
         orders: Orders | None = None,
     ) -> Outcome:
-        """The outputs by name, and doubts whether they hold for every N; `samples` is the N of this run."""
+        """The outputs by name, and why they may not hold for every N; `samples` is the N of this run."""
         (found,) = side_by_side(self.steps(feeds, observe, samples, orders))
         return found
 
@@ -132,8 +132,8 @@ class Program:
             elif not value.is_initializer():
                 raise NotProven(f"input {value.name!r} is not fed")
         found = yield from run.steps(graph, scope, self.model.opset_imports, {}, main=True)
-        self.duties = run.duties
-        return _named(graph.outputs, found), run.doubts
+        self.preconditions = run.preconditions
+        return _named(graph.outputs, found), run.not_for_all
 
 
 def _named(outputs: Iterable[ir.Value], found: Iterable[Value]) -> dict[str, Value]:
@@ -163,15 +163,15 @@ def side_by_side(*runs: Steps) -> list[Outcome]:
 
 
 class _Run:
-    """A run of a program under way: the doubts, demands and live elements so far."""
+    """A run of a program under way: the reasons, preconditions and live elements so far."""
 
     def __init__(self, program: Program, observe: Observer | None, samples: int, orders: Orders | None) -> None:
         self.program = program
         self.observe = observe
         self.samples = samples
         self.orders = orders
-        self.doubts: list[str] = []
-        self.duties: list[Duty] = []
+        self.not_for_all: list[str] = []
+        self.preconditions: list[Precondition] = []
         self.live = 0
         self.depth = 0
 
@@ -281,10 +281,10 @@ class _Run:
             _own(known.attributes if known.attributes is not None else _attributes(known.schema, there)),
             self.program.hashing,
             inner,
-            [] if node in self.program.unneeded else self.doubts,
+            [] if node in self.program.unneeded else self.not_for_all,
             self.program.limits.elements,
             self.samples,
-            self.duties,
+            self.preconditions,
             known.written,
             self.orders,
         )
@@ -296,22 +296,22 @@ class _Run:
         if self.observe is not None and watched:
             results = list(self.observe(node, results))
         if self.samples and node not in self.program.unneeded:
-            self._doubt(call, known.record, results)
+            self._watch(call, known.record, results)
         return results
 
-    def _doubt(self, call: Call, record: Record, results: Sequence[Value]) -> None:
-        """Doubts an operator that is not known to do the same for every N, or reads numbers which depend on N."""
+    def _watch(self, call: Call, record: Record, results: Sequence[Value]) -> None:
+        """Notes an operator that is not known to do the same for every N, or reads numbers which depend on N."""
         fed = [each for value in call.inputs for each in tensors_of(value)]
         made = list(tensors_of(tuple(results)))
         shrinks = any(each.known and each.size and not each.grows for each in made)
         if shrinks and not record.carries and any(each.known and each.grows for each in fed):
-            call.doubt("makes numbers of a dim that grows with the number of samples")
+            call.not_for_all("makes numbers of a dim that grows with the number of samples")
         if any(_may_wrap(each) for each in made):
-            call.doubt("a number that depends on the number of samples may not fit its type for others")
+            call.not_for_all("a number that depends on the number of samples may not fit its type for others")
         if not record.uniform and any(each.grows or each.depends for each in fed):
-            call.doubt("is not known to do the same for every number of samples")
+            call.not_for_all("is not known to do the same for every number of samples")
         elif not record.carries and any(each.depends for each in fed):
-            call.doubt("reads a number that depends on the number of samples")
+            call.not_for_all("reads a number that depends on the number of samples")
 
     def function(
         self, function: ir.Function, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr], node: ir.Node

@@ -15,15 +15,15 @@ from onereshape.terms.batches import (
     Trial,
     at_own_size,
     at_some_sizes,
-    check_duties,
     check_interface,
     check_names,
-    not_for_all,
+    check_preconditions,
     tensor,
+    why_not_for_all,
 )
+from onereshape.terms.first_difference import first_difference
 from onereshape.terms.hashing import Array, Hashing
 from onereshape.terms.limits import Limits
-from onereshape.terms.parting import parting
 from onereshape.terms.program import Program
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from onereshape.terms.refusal import NotProven
@@ -66,10 +66,10 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
         nonlocal not_always
         check_interface(original, repaired)
         ones = Ones()
-        if for_all and (why := not_for_all(trial, ones)):
+        if for_all and (why := why_not_for_all(trial, ones)):
             raise NotProven(why)
         at_own_size(trial, ones, size)
-        not_always = "" if for_all else not_for_all(trial, ones)
+        not_always = "" if for_all else why_not_for_all(trial, ones)
         if not_always:
             at_some_sizes(trial, ones, size)
 
@@ -134,7 +134,7 @@ def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
     feeds: list[Any] = [trial.feeds(program, []) for program in (trial.original, trial.repaired)]
     wanted, _ = trial.original.run(feeds[0])
     got, _ = trial.repaired.run(feeds[1])
-    check_duties(trial.original.duties, trial.repaired.duties)
+    check_preconditions(trial.original.preconditions, trial.repaired.preconditions)
     check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
@@ -143,7 +143,7 @@ def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
             raise Differs(why)
         if not np.array_equal(mine.hashed(trial.hashing), theirs.hashed(trial.hashing)):
             raise Differs(
-                f"output {name!r} is another expression{here}{parting(trial.original, trial.repaired, *feeds)}"
+                f"output {name!r} is another expression{here}{first_difference(trial.original, trial.repaired, *feeds)}"
             )
         trial.elements[name] = trial.elements.get(name, 0) + mine.size
     trial.compared.append(dict(sizes))

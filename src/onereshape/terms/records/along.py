@@ -33,7 +33,7 @@ def softmax(call: Call, data: Tensor, axes: tuple[int, ...], op: str) -> Tensor:
     if op == "Hardmax":  # of equal ones the first is taken
         operands += [places(call, data.shape[axis], data.rank, axis) for axis in axes]
         if growth(data, axes):
-            call.doubt("picks one place of a dim that grows with the number of samples")
+            call.not_for_all("picks one place of a dim that grows with the number of samples")
     return call.mixed(data.dtype, call.hashing.key(op), *operands)
 
 
@@ -46,7 +46,7 @@ def _arg(call: Call) -> Sequence[Tensor]:
     if not length and found.size:
         call.refuse("there is nothing to pick a place of")
     if growth(data, (axis,)):
-        call.doubt("picks a place of a dim that grows with the number of samples")
+        call.not_for_all("picks a place of a dim that grows with the number of samples")
     words = call.hashing.mix(call.key(last), found)
     if not data.known or data.depends or not data.is_integer or not found.size:
         return [terms(words, ir.DataType.INT64, np.zeros((), np.int64), np.asarray(max(length - 1, 0)))]
@@ -69,7 +69,7 @@ def _top(call: Call) -> Sequence[Tensor]:
     if not 0 <= count <= length:
         call.refuse(f"takes {count} of {length}")
     if growth(data, (axis,)):
-        call.doubt("picks places of a dim that grows with the number of samples")
+        call.not_for_all("picks places of a dim that grows with the number of samples")
     ordered = switch(call, "sorted", 1)
     kind = (switch(call, "largest", 1), None if ordered else count, data.dtype.name)
     if count == length == 1:
@@ -122,7 +122,7 @@ def _running(call: Call) -> Sequence[Tensor]:
     axis = call.axis(int(call.scalar(1)), data.rank)
     exclusive, reverse = (switch(call, name) for name in ("exclusive", "reverse"))
     if growth(data, (axis,)) or given.depends:
-        call.doubt("runs along a dim that grows with the number of samples")
+        call.not_for_all("runs along a dim that grows with the number of samples")
 
     def along(array: Array, function: Any, start: Any) -> Any:
         """A running function, backwards or shifted as asked."""
@@ -139,7 +139,7 @@ def _running(call: Call) -> Sequence[Tensor]:
         if summed is not None:
             return [summed]
     if data.depends:
-        call.doubt("sums numbers that depend on the number of samples")
+        call.not_for_all("sums numbers that depend on the number of samples")
     run = along(data.hashed(call.hashing), lambda words: call.hashing.running(words, axis), 0)
     many = places(call, data.shape[axis], data.rank, axis)
     key = call.key(exclusive, reverse, data.dtype.name)

@@ -120,7 +120,7 @@ def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array)
         return found
     unsafe = np.broadcast_to(np.logical_not(safe), found.shape)
     if np.any(unsafe & ((slope_of(found) != 0) | (place_of(found) != 0))):
-        call.doubt("calculates with numbers that depend on the number of samples and data that have no bounds")
+        call.not_for_all("calculates with numbers that depend on the number of samples and data that have no bounds")
     one, two = left.hashed(call.hashing), right.hashed(call.hashing)
     mixed = (call.hashing.mix if call.op == "Sub" else call.hashing.blend)(call.key(), one, two)
     return replace(found, words=np.where(unsafe, mixed, found.array), _cache={})
@@ -130,7 +130,7 @@ def _mul(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     if left.known and right.known:
         if left.depends and right.depends:
-            call.doubt("multiplies two numbers that depend on the number of samples")
+            call.not_for_all("multiplies two numbers that depend on the number of samples")
         values = np.multiply(left.array, right.array)
         if not left.is_integer:
             return [numbers(np.asarray(values), left.dtype)]
@@ -139,7 +139,7 @@ def _mul(call: Call) -> Sequence[Tensor]:
     if left.is_integer and (left.known or right.known):
         factor, other = (left, right) if left.known else (right, left)
         if factor.depends:
-            call.doubt("multiplies data with a number that depends on the number of samples")
+            call.not_for_all("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
         words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
@@ -160,7 +160,7 @@ def _mul(call: Call) -> Sequence[Tensor]:
             return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
         return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:
-        call.doubt("multiplies data with a number that depends on the number of samples")
+        call.not_for_all("multiplies data with a number that depends on the number of samples")
     return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
 
 
@@ -199,8 +199,8 @@ def _div(call: Call) -> Sequence[Tensor]:
     if left.is_integer and right.known and np.all(right.array == 1):
         return [left.moved(lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, right.shape)))]
     if left.depends or right.depends:
-        call.doubt("divides a number that depends on the number of samples")
-    _demand_divisor(call, right)
+        call.not_for_all("divides a number that depends on the number of samples")
+    _require_divisor(call, right)
     found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
     low, high = bounds(left)
     if (
@@ -217,8 +217,8 @@ def _div(call: Call) -> Sequence[Tensor]:
     return [found]
 
 
-def _demand_divisor(call: Call, divisor: Tensor) -> None:
-    """Refuses a known integer divisor 0, and demands of unknown ones that may be 0 that they are not."""
+def _require_divisor(call: Call, divisor: Tensor) -> None:
+    """Refuses a known integer divisor 0, and requires of unknown ones that may be 0 that they are not."""
     if not divisor.is_integer:
         return
     if divisor.known:
@@ -228,7 +228,7 @@ def _demand_divisor(call: Call, divisor: Tensor) -> None:
     low, high = each_bounds(divisor)
     zero = (low <= 0) & (high >= 0)
     if np.any(zero):
-        call.demand(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
+        call.require(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
 
 
 def _pair(left: Array, right: Array) -> tuple[Array, Array]:
@@ -249,7 +249,7 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
     positive = right.place is None and np.all(slope_of(right) >= 0) and np.all(constant >= 0)
     if exact and positive and not np.any(slope - values * slope_of(right)) and not np.any(place):
         return numbers(values, left.dtype)
-    call.doubt("divides a number that depends on the number of samples")
+    call.not_for_all("divides a number that depends on the number of samples")
     return numbers(values, left.dtype)
 
 
@@ -265,8 +265,8 @@ def _mod(call: Call) -> Sequence[Tensor]:
             call.refuse("divides an integer by 0")
         return [_remainder(call, left, right, fmod)]
     if left.depends or right.depends:
-        call.doubt("takes the remainder of a number that depends on the number of samples")
-    _demand_divisor(call, right)
+        call.not_for_all("takes the remainder of a number that depends on the number of samples")
+    _require_divisor(call, right)
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
     if fmod or not left.is_integer or not right.known or not right.size:
         return [found]
@@ -324,7 +324,7 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
         and np.array_equal(values, left.array + 0 * divisor)
     ):
         return formed(values, left.dtype, 0, place)
-    call.doubt("takes the remainder of a number that depends on the number of samples")
+    call.not_for_all("takes the remainder of a number that depends on the number of samples")
     return numbers(values, left.dtype)
 
 
@@ -343,7 +343,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
         return found
     if not all(each.known and not ambiguous(each) for each in found):
         if any(each.depends for each in found):
-            call.doubt("picks one of numbers that depend on the number of samples")
+            call.not_for_all("picks one of numbers that depend on the number of samples")
         join = call.hashing.blend if found[0].is_integer else call.hashing.mix  # of 0.0 and -0.0 either may be larger
         words = terms(join(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
         if not found[0].is_integer or len(found) != 2:
@@ -366,7 +366,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
         if len(signs - {"zero"}) <= 1 and "varies" not in signs:
             first = ("positive" in signs) == (call.op == "Max")
             return [formed(values, left.dtype, slope_of(left if first else right), 0)]
-    call.doubt("picks one of numbers that depend on the number of samples")
+    call.not_for_all("picks one of numbers that depend on the number of samples")
     return [numbers(values, found[0].dtype)]
 
 

@@ -36,7 +36,7 @@ def _attention(call: Call) -> Sequence[Tensor | None]:
     if len({each.rank for each in given}) > 1:
         call.refuse("its queries, keys and values have several ranks")
     if any(any(each.growth[1:]) for each in given if each.growth):
-        call.doubt("a dim that is not its batch grows with the number of samples")
+        call.not_for_all("a dim that is not its batch grows with the number of samples")
     query = _heads(call, given[0], "q_num_heads")
     key, value = (_heads(call, each, "kv_num_heads") for each in given[1:])
     new = key.shape[2]
@@ -131,7 +131,7 @@ def _scores(call: Call, read: tuple[int, Sequence[Words]], query: Tensor, rows: 
 def _rotary(call: Call) -> Sequence[Tensor]:
     given = call.tensor(0)
     if given.growth and any(given.growth[1:]):
-        call.doubt("a dim that is not its batch grows with the number of samples")
+        call.not_for_all("a dim that is not its batch grows with the number of samples")
     data = _heads(call, given, "num_heads")
     batch, heads, length, width = data.shape
     turned = int(call.attribute("rotary_embedding_dim", 0)) or width

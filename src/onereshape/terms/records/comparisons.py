@@ -37,14 +37,14 @@ def _compare(call: Call) -> Sequence[Tensor]:
     function = _COMPARED[call.op]
     if not (left.known and right.known):
         if left.depends or right.depends:
-            call.doubt("compares data with a number that depends on the number of samples")
+            call.not_for_all("compares data with a number that depends on the number of samples")
         if call.op == "Equal":
             words = call.hashing.blend(call.key(), call.words(0), right.hashed(call.hashing))
             return [terms(words, ir.DataType.BOOL)]
         return [call.mixed(ir.DataType.BOOL, call.key(), call.words(0), right.hashed(call.hashing))]
     found = np.asarray(function(_plain(left), _plain(right)))
     if (left.depends or right.depends) and not _decided(call, left, right):
-        call.doubt("compares a number that depends on the number of samples")
+        call.not_for_all("compares a number that depends on the number of samples")
     return [numbers(found, ir.DataType.BOOL)]
 
 
@@ -94,7 +94,7 @@ def _where(call: Call) -> Sequence[Tensor]:
         call.refuse("the dims of its operands do not go together")
     call.check_size(shape)
     if condition.depends:
-        call.doubt("chooses by a number that depends on the number of samples")
+        call.not_for_all("chooses by a number that depends on the number of samples")
     if condition.values is not None:
         chosen = condition.values
         slope = np.where(chosen, slope_of(left), slope_of(right))
@@ -107,7 +107,7 @@ def _where(call: Call) -> Sequence[Tensor]:
         found = terms(words, left.dtype, low, high)
         return [leaning(found, slope, place)]
     if left.depends or right.depends:
-        call.doubt("chooses by data between numbers that depend on the number of samples")
+        call.not_for_all("chooses by data between numbers that depend on the number of samples")
     parts = [each.hashed(call.hashing) for each in (condition, left, right)]
     found = call.mixed(left.dtype, call.key(op="Where"), *parts)
     if not left.is_integer:

@@ -49,7 +49,7 @@ def product(call: Call, left: Tensor, right: Tensor) -> Tensor:
         if work <= _WORK:
             return _exact(call, left, right)
         if left.depends or right.depends:
-            call.doubt("multiplies numbers that depend on the number of samples")
+            call.not_for_all("multiplies numbers that depend on the number of samples")
     rows = left.folded(call.hashing, (left.rank - 1,))
     columns = right.folded(call.hashing, (over,))
     if left.rank > 1 and right.rank > 1:

@@ -101,7 +101,7 @@ def _embedding(call: Call) -> Sequence[Value]:
         position = call.words(8)
     else:
         if ids.growth and ids.growth[1]:
-            call.doubt("counts places of a dim that grows with the number of samples")
+            call.not_for_all("counts places of a dim that grows with the number of samples")
         position = call.hashing.constants(np.arange(length), "INT64")[None]
     segment = call.words(1) if call.has(1) else np.zeros((), np.uint64)
     rows = [call.hashing.mix(own(call, each.shape), content(call, each, (0, 1))) for each in tables]
@@ -192,7 +192,7 @@ def _triangle(call: Call) -> Sequence[Tensor]:
         call.refuse("its data are no matrix")
     height, width = data.shape[-2:]
     if data.growth and any(data.growth[-2:]):
-        call.doubt("keeps a triangle of a dim that grows with the number of samples")
+        call.not_for_all("keeps a triangle of a dim that grows with the number of samples")
     apart = np.arange(width) - np.arange(height)[:, None]
     kept = apart >= offset if call.attribute("upper") else apart <= offset
     none = np.zeros((), data.array.dtype if data.known else data.dtype.numpy())

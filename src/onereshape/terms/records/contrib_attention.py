@@ -245,7 +245,7 @@ def _rotary(call: Call) -> Sequence[Tensor]:
         position = positions.hashed(call.hashing)
     elif positions.shape == (1,):
         if data.growth and data.growth[-2]:
-            call.doubt("counts places of a dim that grows with the number of samples")
+            call.not_for_all("counts places of a dim that grows with the number of samples")
         position = positions.hashed(call.hashing) + call.hashing.constants(np.arange(length), "INT64")[None]
     else:
         call.refuse(f"its positions have the dims {list(positions.shape)}")

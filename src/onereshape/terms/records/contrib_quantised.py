@@ -25,7 +25,7 @@ from onereshape.terms.records.quantised import (
     whole,
     zero,
 )
-from onereshape.terms.records.quantised_windows import doubt_growth, plan
+from onereshape.terms.records.quantised_windows import plan, watch_growth
 from onereshape.terms.records.reshaping import joined
 from onereshape.terms.tensor import Tensor
 
@@ -92,7 +92,7 @@ def _space(call: Call) -> Tensor:
     data = call.tensor(0)
     if data.rank < 3:
         call.refuse(f"the dims {list(data.shape)} have no space")
-    doubt_growth(call, data)
+    watch_growth(call, data)
     return data.moved(lambda array: np.moveaxis(array, -1, 1)) if call.attribute("channels_last") else data
 
 
@@ -217,7 +217,7 @@ def _few_bits_gather(call: Call) -> Sequence[Tensor]:
     words = index.hashed(call.hashing).reshape(*index.shape, *[1] * len(behind))
     weights = [_content(call, place) for place in (0, 2, 3) if call.has(place)]
     if data.grows:
-        call.doubt("picks from a table that grows with the number of samples")
+        call.not_for_all("picks from a table that grows with the number of samples")
     key = own(call, call.has(3), data.dtype.name, *call.settings())
     return [call.mixed(scales.dtype, key, spread, words, *weights)]
 

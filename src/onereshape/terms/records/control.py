@@ -37,7 +37,7 @@ def _chosen(call: Call, condition: Tensor, one: Value, two: Value) -> Value:
     if one.shape != two.shape or one.dtype != two.dtype:
         call.refuse("its branches give other dims or types, and data choose between them")
     if one.depends or two.depends:
-        call.doubt("chooses by data between numbers that depend on the number of samples")
+        call.not_for_all("chooses by data between numbers that depend on the number of samples")
     hashing = call.hashing
     words = hashing.mix(
         call.key(op="Where"), condition.hashed(hashing).reshape(()), one.hashed(hashing), two.hashed(hashing)
@@ -55,7 +55,7 @@ _TURNS: Final = 4096
 def _loop(call: Call) -> Sequence[Value]:
     count = int(call.scalar(0)) if call.has(0) else None
     if count is not None and call.tensor(0).depends:
-        call.doubt("runs as often as there are samples")
+        call.not_for_all("runs as often as there are samples")
     goes = bool(call.scalar(1)) if call.has(1) else True
     states: list[Value] = list(call.inputs[2:])
     given: list[Value] = [call.inputs[1]] if call.has(1) else [numbers(np.array(True))]
@@ -132,7 +132,7 @@ def _scanned(
     if len(lengths) > 1 or max(lengths) > _TURNS:
         call.refuse(f"scans dims of {sorted(lengths)}")
     if any(growth_of(each, axis) for each, axis in scanned):
-        call.doubt("scans a dim that grows with the number of samples")
+        call.not_for_all("scans a dim that grows with the number of samples")
     now, made = list(states), []
     body, (length,) = call.body("body"), lengths
     for turn in range(length):
@@ -177,7 +177,7 @@ def _scan_rows(call: Call, count: int) -> Sequence[Value]:
     if any(each.rank < 2 for each in tensors[split:]):
         call.refuse("scans what has no dim for it")
     if any(growth_of(each, 0) for each in tensors):
-        call.doubt("runs as often as there are samples")
+        call.not_for_all("runs as often as there are samples")
     found = []
     for row in range(max(rows)):
         parts = [_part(each, 0, row) for each in tensors]

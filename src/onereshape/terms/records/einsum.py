@@ -47,7 +47,7 @@ def _einsum(call: Call) -> Sequence[Tensor]:
         order = [operands[0].labels.index(label) for label in output]
         return [operands[0].tensor.moved(lambda array: array.transpose(order))]
     if any(each.tensor.depends for each in operands):
-        call.doubt("sums numbers that depend on the number of samples")
+        call.not_for_all("sums numbers that depend on the number of samples")
     return [_summed(call, operands, output)]
 
 
@@ -72,7 +72,7 @@ def _single(call: Call, tensor: Tensor, labels: tuple[str | int, ...]) -> _Label
         if tensor.shape[first] != tensor.shape[second]:
             call.refuse(f"the dims {list(tensor.shape)} have no diagonal")
         if tensor.growth and (tensor.growth[first] or tensor.growth[second]):
-            call.doubt("takes a diagonal of a dim that grows with the number of samples")
+            call.not_for_all("takes a diagonal of a dim that grows with the number of samples")
         axes = first, second
         tensor = tensor.moved(lambda array, axes=axes: np.diagonal(array, 0, *axes))  # type: ignore[misc]
         labels = (*(each for place, each in enumerate(labels) if place not in axes), label)

@@ -121,14 +121,14 @@ def _encoded(call: Call) -> ir.DataType:
 
 
 def _one_hot(call: Call) -> Sequence[Tensor]:
-    """OneHotEncoder: a new last axis of categories; where `zeros` is 0 it demands that elements are categories."""
+    """OneHotEncoder: a new last axis of categories; where `zeros` is 0 elements must be categories."""
     data = call.tensor(0)
     given = [len(call.attribute(name) or ()) for name in ("cats_int64s", "cats_strings")]
     if not max(given) or min(given):
         call.refuse("its categories are not integers or texts")
     call.check_size((*data.shape, max(given)))
     if not call.attribute("zeros", 1):
-        call.demand(_key(call, "known", *_asked(call)), call.words(0))
+        call.require(_key(call, "known", *_asked(call)), call.words(0))
     along = places(call, max(given), data.rank + 1, data.rank)
     return [call.mixed(_FLOAT, _key(call, *_asked(call)), call.words(0)[..., None], along)]
 
@@ -161,7 +161,7 @@ def _extracted(call: Call) -> Sequence[Tensor]:
         call.refuse("an index is below 0")
     if data.rank == 1:
         if data.growth:
-            call.doubt("picks places of a dim that grows with the number of samples")
+            call.not_for_all("picks places of a dim that grows with the number of samples")
         data = data.moved(lambda array: array[None])
     flat = index.moved(np.ravel)
     return PICKING["Gather"].rule(replace(call, inputs=(data, flat), attributes={"axis": data.rank - 1}))  # type: ignore[return-value]

@@ -71,7 +71,7 @@ def _by_channel(call: Call) -> Sequence[Tensor]:
     if groups < 0 or (channels and not groups) or (groups and channels % groups):
         call.refuse(f"{channels} channels do not divide into {groups} groups")
     if growth(data, (1,)):
-        call.doubt("its channels grow with the number of samples")
+        call.not_for_all("its channels grow with the number of samples")
     each = channels // groups if groups else 1
     whole = data.moved(lambda array: array.reshape(data.shape[0], groups, each, *data.shape[2:]))
     around = content(call, whole, range(2, data.rank + 1))
@@ -108,7 +108,7 @@ def _local_response(call: Call) -> Sequence[Tensor]:
     if data.rank < 2 or size < 1:
         call.refuse(f"a window of {size} over data of {data.rank} axes is none")
     if growth(data, (1,)):
-        call.doubt("its channels grow with the number of samples")
+        call.not_for_all("its channels grow with the number of samples")
     count = data.shape[1]
     if not count:
         return [data]

@@ -24,7 +24,7 @@ def _pad(call: Call) -> Sequence[Tensor]:
     before, behind = _pads(call, data)
     for axis in range(data.rank):
         if growth_of(data, axis) and (before[axis] or behind[axis]):
-            call.doubt("pads a dim that grows with the number of samples")
+            call.not_for_all("pads a dim that grows with the number of samples")
     dims = [dim + one + two for dim, one, two in zip(data.shape, before, behind, strict=True)]
     kept = [slice(max(-one, 0), dim - max(-two, 0)) for dim, one, two in zip(data.shape, before, behind, strict=True)]
     if any(max(-one, 0) + max(-two, 0) > dim for dim, one, two in zip(data.shape, before, behind, strict=True)):
@@ -54,7 +54,7 @@ def _pads(call: Call, data: Tensor) -> tuple[list[int], list[int]]:
     if call.version >= _PADS_ARE_INPUT:
         pads = call.integers(1)
         if call.tensor(1).depends:
-            call.doubt("pads by a number that depends on the number of samples")
+            call.not_for_all("pads by a number that depends on the number of samples")
         axes = call.axes(call.integers(3), data.rank) if call.has(3) else tuple(range(data.rank))
     else:
         pads = [int(each) for each in call.attribute("paddings" if call.version < 2 else "pads")]
@@ -109,7 +109,7 @@ def _trilu(call: Call) -> Sequence[Tensor]:
     if data.rank < 2:
         call.refuse("its data are no matrices")
     if growth_of(data, data.rank - 1) or growth_of(data, data.rank - 2):
-        call.doubt("cuts a dim that grows with the number of samples by the diagonal")
+        call.not_for_all("cuts a dim that grows with the number of samples by the diagonal")
     rows, columns = data.shape[-2:]
     apart = np.arange(columns) - np.arange(rows)[:, None]
     if not call.has(1) or call.tensor(1).known:
@@ -135,7 +135,7 @@ def _center(call: Call) -> Sequence[Tensor]:
         dim = data.shape[axis]
         if size != dim or slope != growth_of(data, axis):
             if slope or growth_of(data, axis):
-                call.doubt("crops or pads to a size that grows with the number of samples, or from one")
+                call.not_for_all("crops or pads to a size that grows with the number of samples, or from one")
             dims[axis] = size
         start = abs(dim - size) // 2
         if size <= dim:
@@ -161,7 +161,7 @@ def _reverse(call: Call) -> Sequence[Tensor]:
     if lengths.shape != (data.shape[batch],):
         call.refuse(f"its lengths have dims {list(lengths.shape)}, and there are {data.shape[batch]} rows")
     if growth_of(data, time):
-        call.doubt("turns a dim around that grows with the number of samples")
+        call.not_for_all("turns a dim around that grows with the number of samples")
     count = data.shape[time]
     places = np.arange(count)
     if lengths.values is not None:
@@ -213,11 +213,11 @@ def _compress(call: Call) -> Sequence[Tensor]:
         call.refuse("its condition is no list, or its data are no tensor")
     if axis is None:
         if data.grows or call.tensor(1).grows:
-            call.doubt("picks fixed places of a dim that grows with the number of samples")
+            call.not_for_all("picks fixed places of a dim that grows with the number of samples")
         data, axis = data.moved(np.ravel), 0
     axis = call.axis(axis, data.rank)
     if growth_of(data, axis) or call.tensor(1).grows:
-        call.doubt("picks fixed places of a dim that grows with the number of samples")
+        call.not_for_all("picks fixed places of a dim that grows with the number of samples")
     taken = np.flatnonzero(condition)
     if taken.size and taken[-1] >= data.shape[axis]:
         call.refuse(f"picks place {taken[-1]} of {data.shape[axis]}")
@@ -234,7 +234,7 @@ def _non_zero(call: Call) -> Sequence[Tensor]:
     if data.growth == (1,) and found.size == data.size == call.samples:
         return [formed(found, ir.DataType.INT64, 0, 1)]  # old models count the samples so
     if data.grows:
-        call.doubt("counts through a dim that grows with the number of samples")
+        call.not_for_all("counts through a dim that grows with the number of samples")
     return [numbers(found)]
 
 
@@ -242,7 +242,7 @@ def _unique(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     values, axis = call.numbers(0), call.attribute("axis")
     if data.grows:
-        call.doubt("compares the places of a dim that grows with the number of samples")
+        call.not_for_all("compares the places of a dim that grows with the number of samples")
     if data.dtype.is_floating_point() and np.any(np.isnan(values)):
         call.refuse("compares what is no number")
     if axis is not None:

@@ -32,7 +32,7 @@ def _depth_to_space(call: Call) -> Sequence[Tensor]:
     if mode not in {"DCR", "CRD"}:
         call.refuse(f"there is no mode {mode!r}")
     if data.growth and data.growth[1]:
-        call.doubt("splits channels that grow with the number of samples")
+        call.not_for_all("splits channels that grow with the number of samples")
     depth = channels // (block * block)
     dims = (block, block, depth) if mode == "DCR" else (depth, block, block)
     order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
@@ -52,7 +52,7 @@ def _space_to_depth(call: Call) -> Sequence[Tensor]:
     if mode not in {"DCR", "CRD"}:
         call.refuse(f"there is no mode {mode!r}")
     if any(each % block for each in data.growth[2:]):
-        call.doubt("has blocks over a dim that grows with the number of samples")
+        call.not_for_all("has blocks over a dim that grows with the number of samples")
     dims = (samples, channels, height // block, block, width // block, block)
     shape = (samples, channels * block * block, height // block, width // block)
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
@@ -69,7 +69,7 @@ def _col2im(call: Call) -> Sequence[Tensor]:
     if data.shape[2] != count or data.shape[1] % kernel:
         call.refuse(f"the dims {list(data.shape)} are not those of blocks {block} of {image}")
     if any(data.growth[1:]):
-        call.doubt("has blocks over a dim that grows with the number of samples")
+        call.not_for_all("has blocks over a dim that grows with the number of samples")
     outer = (data.shape[0], data.shape[1] // kernel)
     words = data.hashed(call.hashing).reshape(*outer, kernel, *(each.count for each in windows))
     zero = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name)
@@ -131,7 +131,7 @@ def _bent_windows(call: Call, data: Tensor, weights: Tensor, group: int, groups:
     if data.shape[1] != weights.shape[1] * group or weights.shape[0] % group:
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     if any(data.growth[1:]) or weights.grows:
-        call.doubt("is over a dim that grows with the number of samples")
+        call.not_for_all("is over a dim that grows with the number of samples")
     return windows_of(call, data.shape[2:], kernel)
 
 
@@ -139,7 +139,7 @@ def _content(call: Call, place: int, shape: tuple[int, ...]) -> Words:
     """The content of an input's channels for each window: of the offsets or the mask of a DeformConv."""
     found = call.shaped(place, *shape)
     if any(found.growth[1:]):
-        call.doubt("is over a dim that grows with the number of samples")
+        call.not_for_all("is over a dim that grows with the number of samples")
     return found.folded(call.hashing, (1,))
 
 

@@ -44,17 +44,17 @@ def check_index(call: Call, index: Tensor, data: Tensor, axis: int) -> None:
     inner = data.inner(axis)
     if not inner:
         if np.any(slope) or np.any(place):
-            call.doubt("picks by a number that depends on the number of samples")
+            call.not_for_all("picks by a number that depends on the number of samples")
         return
     low, high = each_bounds(index)
     if not index.size:
         return
     if not (moderate(low) and moderate(high)) or np.any(place != inner):
-        call.doubt("picks fixed places of a dim that grows with the number of samples")
+        call.not_for_all("picks fixed places of a dim that grows with the number of samples")
     elif np.any(slope % inner) or np.any(slope < 0) or np.any(slope > data.growth[axis] - inner):
-        call.doubt("picks places of a dim that need not be there for another number of samples")
+        call.not_for_all("picks places of a dim that need not be there for another number of samples")
     elif np.any(low - slope * call.samples < 0) or np.any(high - slope * call.samples >= inner * call.samples):
-        call.doubt("picks places of a dim that need not be the sample's own for another number of samples")
+        call.not_for_all("picks places of a dim that need not be the sample's own for another number of samples")
 
 
 def growth_of(tensor: Tensor, axis: int) -> int:
@@ -114,16 +114,16 @@ def column(index: Tensor, axis: int) -> Tensor:
 def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
     low, high = each_bounds(index)
-    demanded = (low < -length) | (high >= length)
-    if np.any(demanded):
-        call.demand(call.hashing.key("within", length), index.hashed(call.hashing)[demanded])
+    required = (low < -length) | (high >= length)
+    if np.any(required):
+        call.require(call.hashing.key("within", length), index.hashed(call.hashing)[required])
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
         return nothing.astype(np.uint64), nothing, nothing
     beyond = (low < 0) | (high >= length)
     if np.any(beyond):
         if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):
-            call.doubt("picks by a number that depends on the number of samples and has no bounds")
+            call.not_for_all("picks by a number that depends on the number of samples and has no bounds")
         index = modulo(call, index, np.asarray(length, np.int64))
         low, high = each_bounds(index)
     return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
@@ -180,7 +180,7 @@ def _boxes(call: Call, found: Reach) -> tuple[Array, Array, Array]:
 def _picked(call: Call, data: Tensor, found: Reach, contents: Words, words: Words) -> Tensor:
     """The picked elements: the content of an index's box, mixed with its place there, unless the box is one element."""
     if data.depends:
-        call.doubt("picks by data among numbers that depend on the number of samples")
+        call.not_for_all("picks by data among numbers that depend on the number of samples")
     one = np.all(found.low == found.high, -1).reshape(words.shape)
     picked = call.hashing.mix(call.key(op="Pick"), words, contents)
     if np.any(one):
@@ -217,7 +217,7 @@ def _counts(data: Tensor) -> bool:
 
 
 def check_around(call: Call, data: Tensor, index: Tensor, axis: int) -> None:
-    """Refuses an index that has more along other axes than the data, and doubts one that has less of a growing dim."""
+    """Refuses an index that has more along other axes than the data, and notes one that has less of a growing dim."""
     if index.rank != data.rank:
         call.refuse(f"its index has {index.rank} dims, and the data {data.rank}")
     for other, (mine, theirs) in enumerate(zip(data.shape, index.shape, strict=True)):
@@ -226,7 +226,7 @@ def check_around(call: Call, data: Tensor, index: Tensor, axis: int) -> None:
         if theirs > mine:
             call.refuse(f"the dims {list(index.shape)} of its index reach beyond {list(data.shape)}")
         if growth_of(data, other) or growth_of(index, other):
-            call.doubt("uses a part of a dim that grows with the number of samples")
+            call.not_for_all("uses a part of a dim that grows with the number of samples")
 
 
 def cut_around(shape: Sequence[int], axis: int) -> tuple[slice, ...]:

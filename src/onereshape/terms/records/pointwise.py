@@ -125,10 +125,10 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
             return numbers(values, kind)
         if kind.is_integer() and np.array_equal(values, data.values):
             return formed(values, kind, slope_of(data), place_of(data))
-        call.doubt("casts a number that depends on the number of samples")
+        call.not_for_all("casts a number that depends on the number of samples")
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
-        call.doubt("casts a number that depends on the number of samples")
+        call.not_for_all("casts a number that depends on the number of samples")
     if data.is_integer and kind.is_integer() and data.low is not None and data.high is not None:
         found = bounded(data.hashed(call.hashing), kind, data.low, data.high)
         if found.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
@@ -140,7 +140,7 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
     if data.dtype == ir.DataType.BOOL:
         return terms(words, kind, np.zeros((), np.int64), np.ones((), np.int64))
     if data.depends:
-        call.doubt("casts a number that depends on the number of samples")
+        call.not_for_all("casts a number that depends on the number of samples")
     if kind.bitwidth in {8, 16}:  # nothing linear, so that it is within its type
         info = np.iinfo(kind.numpy())
         return terms(words, kind, np.asarray(info.min), np.asarray(info.max))
@@ -191,7 +191,7 @@ def _clip(call: Call) -> Sequence[Tensor]:
             continue
         end = limit.moved(lambda array: array.reshape(()))
         if data.depends or end.depends:
-            call.doubt("clips by a number that depends on the number of samples")
+            call.not_for_all("clips by a number that depends on the number of samples")
         if found.values is not None and end.values is not None and not ambiguous(found) and not ambiguous(end):
             found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
             continue
@@ -207,7 +207,7 @@ def _clip(call: Call) -> Sequence[Tensor]:
     return [found]
 
 
-def _natural(exponents: Array) -> bool:
+def _outer(exponents: Array) -> bool:
     return bool(np.all(exponents >= 0) and np.all(exponents < _LONG))
 
 
@@ -228,7 +228,7 @@ def _pow(call: Call) -> Sequence[Tensor]:
     root = _root(left, right)
     if root is not None:
         return [numbers(root, left.dtype)]
-    if left.known and right.known and left.is_integer and right.is_integer and _natural(right.array):
+    if left.known and right.known and left.is_integer and right.is_integer and _outer(right.array):
         rough = np.power(np.abs(left.array.astype(np.float64)), right.array)
         if np.all(rough < min(WHOLE, np.iinfo(left.dtype.numpy()).max)):  # some engines calculate in DOUBLE
             exact = np.power(left.array.astype(np.int64), right.array.astype(np.int64))

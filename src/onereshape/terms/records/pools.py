@@ -91,7 +91,7 @@ def _leaning(call: Call, data: Tensor, found: Tensor) -> Tensor:
     if data.growth[1] == 1:
         rows = np.arange(data.shape[0]).reshape(-1, *[1] * (data.rank - 1))
         return leaning(found, rows * plane, plane)
-    call.doubt("its indices count over a dim that grows with the number of samples")
+    call.not_for_all("its indices count over a dim that grows with the number of samples")
     return found
 
 
@@ -118,7 +118,7 @@ def _max_unpool(call: Call) -> Sequence[Tensor]:
     if data.grows or index.depends:
         ours = np.all(place_of(index) == data.shape[1] * plane) and not np.any(slope_of(index))
         if not ours or data.growth[:1] != (1,):
-            call.doubt("its indices count over a dim that grows with the number of samples")
+            call.not_for_all("its indices count over a dim that grows with the number of samples")
     over = tuple(range(2, data.rank))
     which = call.hashing.fold(index.hashed(call.hashing) - first.astype(np.uint64) * call.hashing.unit, over)
     content = call.hashing.mix(call.key("plane"), data.folded(call.hashing, over), which)

@@ -81,7 +81,7 @@ def _blocks(call: Call, data: Tensor, parameter: Tensor, block: int) -> Tensor:
     if list(parameter.shape) != wanted:
         call.refuse(f"the dims {list(parameter.shape)} of a scale are not {wanted}, those of blocks of {block}")
     if data.growth and data.growth[axis] // data.outer % block:
-        call.doubt("cuts into blocks a dim that grows with the number of samples")
+        call.not_for_all("cuts into blocks a dim that grows with the number of samples")
     return parameter.moved(lambda array: np.repeat(array, block, axis).take(range(data.shape[axis]), axis))
 
 

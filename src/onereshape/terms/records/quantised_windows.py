@@ -120,10 +120,10 @@ def _padding(
     return tuple(small), tuple(total - each for total, each in zip(totals, small, strict=True))
 
 
-def doubt_growth(call: Call, data: Tensor, channels: int = 1) -> None:
+def watch_growth(call: Call, data: Tensor, channels: int = 1) -> None:
     """Windows are the same for every N only along axes that do not grow."""
     if any(growth for axis, growth in enumerate(data.growth) if axis >= channels):
-        call.doubt("goes over a dim that grows with the number of samples")
+        call.not_for_all("goes over a dim that grows with the number of samples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def convolution(call: Call, data: Tensor, weights: Tensor, outside: Words) -> Co
     asked = call.attribute("kernel_shape")
     if channels != depth * group or filters % group or (asked is not None and list(asked) != list(kernel)):
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
-    doubt_growth(call, data)
+    watch_growth(call, data)
     where = plan(call, space, kernel)
     call.check_size((many, filters, *where.counts))
     grouped = data.hashed(call.hashing).reshape(many, group, depth, *space)

@@ -41,7 +41,7 @@ def _reduce(call: Call) -> Sequence[Tensor]:
     since = 13 if call.op == "ReduceSum" else 18
     given = axes_of(call, since=since)
     if call.has(1) and call.tensor(1).depends:
-        call.doubt("its axes depend on the number of samples")
+        call.not_for_all("its axes depend on the number of samples")
     if given:
         axes = call.axes(given, data.rank)
     elif switch(call, "noop_with_empty_axes"):
@@ -75,7 +75,7 @@ def _reduced(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor:
         if summed is not None:
             return summed
     if data.depends:
-        call.doubt("reduces numbers that depend on the number of samples")
+        call.not_for_all("reduces numbers that depend on the number of samples")
     found = call.mixed(data.dtype, call.key(data.dtype.name), content(call, data, axes))
     if count and data.is_integer and call.op in {"ReduceMax", "ReduceMin"} and data.low is not None:
         pick = _EXACT[call.op]
@@ -101,12 +101,12 @@ def _has_one_answer(op: str, data: Tensor, axes: AxisNumbers) -> bool:
 
 
 def _leaning(call: Call, data: Tensor, axes: AxisNumbers, values: Array) -> tuple[Part, Part]:
-    """The slopes and places of a reduction of known integers, from those of the data, or 0 and a doubt."""
+    """The slopes and places of a reduction of known integers, from those of the data; 0 where none are for all N."""
     if growth(data, axes):
         if not data.depends and call.op == "ReduceSum" and call.samples:
             return values.astype(np.int64) // call.samples, 0  # each sample has the same, so it is N times that
         if data.depends or call.op == "ReduceProd":
-            call.doubt("reduces a dim that grows with the number of samples")
+            call.not_for_all("reduces a dim that grows with the number of samples")
         return 0, 0
     parts = [np.broadcast_to(np.asarray(part, np.int64), data.shape) for part in (slope_of(data), place_of(data))]
     if call.op == "ReduceSum":
@@ -120,14 +120,14 @@ def _of_product(call: Call, values: Array, parts: Sequence[Array], axes: AxisNum
     """The slopes and places of a product: those of the only factor that depends on N, times all other factors."""
     leans = (parts[0] != 0) | (parts[1] != 0)
     if np.any(np.add.reduce(leans.astype(np.int64), axes) > 1):
-        call.doubt("multiplies two numbers that depend on the number of samples")
+        call.not_for_all("multiplies two numbers that depend on the number of samples")
     others = np.multiply.reduce(np.where(leans, 1, values).astype(np.int64), axes)
     slope, place = (np.add.reduce(part, axes) * others for part in parts)
     return slope, place
 
 
 def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: AxisNumbers) -> tuple[Part, Part]:
-    """The slopes and places of the largest or least numbers; doubts unless these stay so for every N >= 1."""
+    """The slopes and places of the largest or least numbers, noted unless these stay so for every N >= 1."""
     rest = [axis for axis in range(values.ndim) if axis not in axes]
     sign = 1 if call.op == "ReduceMax" else -1
 
@@ -142,7 +142,7 @@ def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: AxisNum
     first, lean, own = (np.take_along_axis(each, best, -1) for each in (value, slope, place))
     apart, steeper = first - value, lean - slope
     if np.any(steeper < 0) or np.any(apart - steeper * (call.samples - 1) < 0) or np.any(own != place):
-        call.doubt("picks one of numbers that depend on the number of samples")
+        call.not_for_all("picks one of numbers that depend on the number of samples")
     return sign * lean[..., 0], sign * own[..., 0]
 
 
@@ -157,7 +157,7 @@ def _summed(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor | None:
     if not small(found.low, found.high) and words.size:
         return None
     if growth(data, axes) and data.depends:
-        call.doubt("reduces a dim that grows with the number of samples")
+        call.not_for_all("reduces a dim that grows with the number of samples")
     slope, place = (
         np.add.reduce(np.broadcast_to(np.asarray(part, np.int64), data.shape), axes)
         for part in (slope_of(data), place_of(data))

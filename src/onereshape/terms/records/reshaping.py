@@ -57,7 +57,7 @@ def _check_zeros(call: Call, target: Sequence[int]) -> None:
         slope and sign_of(each, int(slope), call.samples) != "positive"
         for each, slope in zip(target, slopes, strict=True)
     ):
-        call.doubt("its target may become 0 or -1 for another number of samples")
+        call.not_for_all("its target may become 0 or -1 for another number of samples")
 
 
 def _flatten(call: Call) -> Sequence[Tensor]:
@@ -94,7 +94,7 @@ def _squeeze(call: Call) -> Sequence[Tensor]:
     axes = axes_of(call)
     if axes is None:
         if data.grows:
-            call.doubt("drops every dim of 1, of which the number of samples may be one")
+            call.not_for_all("drops every dim of 1, of which the number of samples may be one")
         gone = tuple(axis for axis, dim in enumerate(data.shape) if dim == 1)
     else:
         gone = call.axes(axes, data.rank)
@@ -127,7 +127,7 @@ def _expand(call: Call) -> Sequence[Tensor]:
     call.check_size(dims)
     slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), len(target)).tolist()
     if any(slope and (slope < 0 or size != slope * call.samples) for size, slope in zip(target, slopes, strict=True)):
-        call.doubt("expands to a number that is not one for each sample")
+        call.not_for_all("expands to a number that is not one for each sample")
     return [data.moved(lambda array: np.broadcast_to(array, dims))]
 
 
@@ -180,7 +180,7 @@ def _split(call: Call) -> Sequence[Tensor]:
         if call.version < 18 and whole % count:
             call.refuse(f"{whole} does not divide into {count} parts")
         if data.growth and data.growth[axis] % count:
-            call.doubt("its parts are not the same for every number of samples")
+            call.not_for_all("its parts are not the same for every number of samples")
         sizes = [max(min(step, whole - each * step), 0) for each in range(count)]
     if sum(sizes) != whole or any(each < 0 for each in sizes) or len(sizes) < call.outputs:
         call.refuse(f"the parts {list(sizes)} are not those of {whole}")
@@ -224,7 +224,7 @@ def _slice(call: Call) -> Sequence[Tensor]:
 def _slopes(call: Call, place: int) -> list[int]:
     tensor = call.tensor(place)
     if np.any(place_of(tensor)):
-        call.doubt("reads the place of a sample")
+        call.not_for_all("reads the place of a sample")
     return [int(each) for each in np.broadcast_to(np.asarray(slope_of(tensor)), tensor.shape).ravel()]
 
 
@@ -246,12 +246,12 @@ def _check_uniform(call: Call, data: Tensor, axis: int, ends: Sequence[tuple[int
     growth = data.growth[axis] if data.growth else 0
     dim = data.shape[axis]
     if step != 1 or dim != growth * call.samples:
-        call.doubt("cuts a dim in a way that is not the same for every number of samples")
+        call.not_for_all("cuts a dim in a way that is not the same for every number of samples")
         return
     for value, slope in ends:
         whole = value == slope * call.samples and 0 <= slope <= growth and not slope % max(data.inner(axis), 1)
         if not whole and not (value >= _FAR and not slope):
-            call.doubt("cuts a dim in a way that is not the same for every number of samples")
+            call.not_for_all("cuts a dim in a way that is not the same for every number of samples")
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -40,16 +40,16 @@ def _resize(call: Call) -> Sequence[Tensor]:
     transformation = _transformation(call)
     found = data
     if data.depends:
-        call.doubt("resizes numbers that depend on the number of samples")
+        call.not_for_all("resizes numbers that depend on the number of samples")
     axes = _axes(call, data, transformation)
     call.check_size([axes[place].after if place in axes else dim for place, dim in enumerate(data.shape)])
     for place, axis in axes.items():
         if axis.keeps(transformation):
             if axis.scale != 1 and data.growth and data.growth[place]:
-                call.doubt("scales a dim that grows with the number of samples, and may be another then")
+                call.not_for_all("scales a dim that grows with the number of samples, and may be another then")
             continue
         if data.growth and data.growth[place]:
-            call.doubt("resizes a dim that grows with the number of samples")
+            call.not_for_all("resizes a dim that grows with the number of samples")
         if not axis.before or not axis.after:
             call.refuse("resizes what is empty")
         if axis.after > _LONGEST:
@@ -94,7 +94,7 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, ResizedAxi
         ratios = [scale] * len(ratios)
         sizes = [floor(scale * data.shape[place] + Fraction(1, 2)) for place in places]
         if data.growth and any(data.growth[place] for place in places):
-            call.doubt("keeps the ratio to a dim that grows with the number of samples")
+            call.not_for_all("keeps the ratio to a dim that grows with the number of samples")
     elif policy != "stretch":
         call.refuse(f"there is no keep_aspect_ratio_policy {policy!r}")
     if not all(ratios):
@@ -149,7 +149,7 @@ def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequen
     for place, size, slope in zip(places, sizes, slopes, strict=True):
         growth = data.growth[place] if data.growth else 0
         if slope != growth or (growth and size != data.shape[place]):
-            call.doubt("resizes a dim to a number that depends on the number of samples")
+            call.not_for_all("resizes a dim to a number that depends on the number of samples")
 
 
 def _along(call: Call, data: Tensor, place: int, axis: ResizedAxis, transformation: str) -> Tensor:

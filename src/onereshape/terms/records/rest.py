@@ -28,7 +28,7 @@ def _bit_cast(call: Call) -> Sequence[Tensor]:
     if kind == data.dtype:
         return [data]
     if data.depends:
-        call.doubt("reads the bits of a number that depends on the number of samples")
+        call.not_for_all("reads the bits of a number that depends on the number of samples")
     whole = kind.bitwidth >= 8 and ir.DataType.BOOL not in {kind, data.dtype}
     if data.values is not None and whole:
         return [numbers(np.ascontiguousarray(data.values).view(kind.numpy()).reshape(data.shape), kind)]
@@ -52,7 +52,7 @@ def _normalised(call: Call) -> Sequence[Tensor]:
     if call.attribute("stopwords"):
         call.refuse("leaves texts out, and how many are left depends on them")
     if data.rank == 2 and data.growth and data.growth[0]:
-        call.doubt("takes a single row")
+        call.not_for_all("takes a single row")
     return [call.mixed(ir.DataType.STRING, call.key(*attributes_of(call)), call.words(0))]
 
 

@@ -20,7 +20,7 @@ def _spatial(call: Call, data: Tensor) -> tuple[int, ...]:
     if data.rank < 3:
         call.refuse(f"the dims {list(data.shape)} are not those of images")
     if any(data.growth[2:]):
-        call.doubt("samples a dim that grows with the number of samples")
+        call.not_for_all("samples a dim that grows with the number of samples")
     return tuple(range(2, data.rank))
 
 
@@ -49,7 +49,7 @@ def _affine_grid(call: Call) -> Sequence[Tensor]:
     slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), (len(size),))
     growth = [*theta.growth[:1], 0][0]
     if slopes[0] != growth or any(slopes[1:]) or any(theta.growth[1:]):
-        call.doubt("makes a grid of a number that depends on the number of samples")
+        call.not_for_all("makes a grid of a number that depends on the number of samples")
     call.check_size((*size[:1], *size[2:], count))
     align = call.attribute("align_corners", 0)
     where = [
@@ -119,7 +119,7 @@ def _max_roi_pool(call: Call) -> Sequence[Tensor]:
     if data.rank != 4 or regions.rank != 2 or regions.shape[1] != 5:
         call.refuse(f"the dims {list(data.shape)} and {list(regions.shape)} do not go together")
     if data.grows:
-        call.doubt("picks places of a dim that grows with the number of samples")
+        call.not_for_all("picks places of a dim that grows with the number of samples")
     contents = data.folded(call.hashing, over)
     if regions.values is not None:
         index = regions.values[:, 0].astype(np.float64)

@@ -60,9 +60,9 @@ class _Writing:
                 call.refuse("writes twice to one place")
             return merged(call, [self.data, self.updates], lambda arrays: _written(arrays[0], arrays[1], places))
         if self.data.depends or self.updates.depends:
-            call.doubt("reduces numbers that depend on the number of samples")
+            call.not_for_all("reduces numbers that depend on the number of samples")
         if call.tensor(1).grows and not call.tensor(0).grows:
-            call.doubt("reduces as many numbers as there are samples")
+            call.not_for_all("reduces as many numbers as there are samples")
         if self.data.is_integer and self.data.known and self.updates.known:
             return self._numbers(places)
         rest = self.data.shape[-1]
@@ -101,7 +101,7 @@ class _Writing:
         """The data after updates by data: an element depends on all updates that may be written to it."""
         call, hashing = self.call, self.call.hashing
         if self.data.depends or self.updates.depends:
-            call.doubt("writes by data among numbers that depend on the number of samples")
+            call.not_for_all("writes by data among numbers that depend on the number of samples")
         words, given = np.array(self.data.hashed(hashing)), self.updates.hashed(hashing)
         low, high = self.found.low, self.found.high
         both = np.concatenate([low, high], -1)
@@ -277,7 +277,7 @@ def _tensor_scatter(call: Call) -> Sequence[Tensor]:
     if not axis or updates.rank != data.rank or [*np.delete(updates.shape, axis)] != around or count > length:
         call.refuse(f"its updates of dims {list(updates.shape)} do not go along axis {axis} of {list(data.shape)}")
     if growth_of(data, axis) or growth_of(updates, axis):
-        call.doubt("writes to fixed places of a dim that grows with the number of samples")
+        call.not_for_all("writes to fixed places of a dim that grows with the number of samples")
     rows = np.arange(data.shape[0])[:, None]
     if not call.has(2) or call.tensor(2).known:
         starts = call.numbers(2) if call.has(2) else np.zeros(len(rows), np.int64)

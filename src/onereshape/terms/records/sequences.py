@@ -91,7 +91,7 @@ def _split(call: Call) -> Sequence[Value]:
     if len(sizes) > _PARTS:
         call.refuse(f"makes {len(sizes)} parts")
     if growth_of(data, axis):
-        call.doubt("makes as many parts as there are samples")
+        call.not_for_all("makes as many parts as there are samples")
     parts = []
     for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True):
         taken: Any = end - 1 if drops else np.arange(end - size, end)

@@ -60,7 +60,7 @@ def _size(call: Call) -> Sequence[Tensor]:
     if growing:
         dim, growth = growing[0]
         if len(growing) > 1 or dim != growth * call.samples:
-            call.doubt("counts elements in a way that is not proportional to the number of samples")
+            call.not_for_all("counts elements in a way that is not proportional to the number of samples")
         else:
             slope = data.size // call.samples if call.samples else 0
     return [formed(np.array(data.size, np.int64), ir.DataType.INT64, slope, 0)]
@@ -96,7 +96,7 @@ def _range(call: Call) -> Sequence[Tensor]:
     places = [np.any(place_of(each)) for each in given]
     length = (limit - start) - (slopes[1] - slopes[0]) * call.samples  # what is left of it at N = 0
     if any(places) or slopes[2] or slopes[0] or slopes[1] != delta or length:
-        call.doubt("counts to a number that is not a step for each sample")
+        call.not_for_all("counts to a number that is not a step for each sample")
         return [numbers(values, dtype)]
     return [formed(values, dtype, 0, delta)]
 

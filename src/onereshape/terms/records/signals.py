@@ -33,7 +33,7 @@ def _fourier(call: Call) -> Sequence[Tensor]:
     if onesided and data.shape[-1] != (2 if inverse else 1):
         call.refuse("a one-sided transform takes real numbers, and its inverse complex ones")
     if growth(data, (axis,)):
-        call.doubt("transforms a dim that grows with the number of samples")
+        call.not_for_all("transforms a dim that grows with the number of samples")
     dim = data.shape[axis]
     length = _count(call, 1) if call.has(1) else 2 * (dim - 1) if real else dim
     if length < 1:
@@ -57,7 +57,7 @@ def _short_time(call: Call) -> Sequence[Tensor]:
     if onesided and data.shape[2] != 1:
         call.refuse("a one-sided transform takes real numbers")
     if growth(data, (1,)):
-        call.doubt("transforms a dim that grows with the number of samples")
+        call.not_for_all("transforms a dim that grows with the number of samples")
     window = call.tensor(2) if call.has(2) else None
     length = _count(call, 3) if call.has(3) else data.shape[1] if window is None else window.size
     if not 0 < length <= data.shape[1] or (window is not None and window.shape != (length,)):

@@ -130,7 +130,7 @@ def check_growth(call: Call, data: Tensor, windows: Sequence[Windows]) -> None:
     """Doubts windows over a dim that grows with the number of samples."""
     growth = data.growth[data.rank - len(windows) :] if data.growth else ()
     if any(grows and not each.plain for grows, each in zip(growth, windows, strict=False)):
-        call.doubt("has windows over a dim that grows with the number of samples")
+        call.not_for_all("has windows over a dim that grows with the number of samples")
 
 
 def padded(call: Call, words: Words, windows: Sequence[Windows], pad: Words, beyond: Words | None = None) -> Words:

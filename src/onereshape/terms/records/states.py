@@ -28,7 +28,7 @@ def _by_row(call: Call, shared: Sequence[int], outputs: Sequence[tuple[tuple[int
         data = call.tensor(place)
         axes = range(place not in shared, data.rank)
         if growth(data, axes):
-            call.doubt("works along a dim that grows with the number of samples")
+            call.not_for_all("works along a dim that grows with the number of samples")
         asked.append((place, data.dtype.name, data.shape[axes.start :]))
         words.append(content(call, data, axes))
     found = []

@@ -60,7 +60,7 @@ def _group(call: Call, data: Tensor, weights: Tensor) -> int:
     if (kernel and tuple(kernel) != weights.shape[2:]) or not prod(weights.shape[2:]):
         call.refuse(f"its kernel_shape {kernel} is not that of weights of {list(weights.shape)}")
     if group > 1 and (any(data.growth[1:2]) or weights.grows):
-        call.doubt("has groups of channels that grow with the number of samples")
+        call.not_for_all("has groups of channels that grow with the number of samples")
     return group
 
 

@@ -85,12 +85,12 @@ class Beside:
         growth = growth_of(tensor.shape, [each.shape for each in known], self.samples)
         outer = None
         if len(known) == len(prints) and growth is not None:
-            outer = self._natural(tensor, growth, known)
+            outer = self._outer(tensor, growth, known)
         if outer is None or growth is None:
             raise Parted(f"{node.op_type} {node.name or node.outputs[0].name}")
         return replace(tensor, growth=growth if any(growth) else (), outer=outer, _cache={})
 
-    def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> int | None:
+    def _outer(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> int | None:
         """How many times the samples follow one another, if a tensor is made of those of the samples."""
         words = tensor.linear(self.hashing)
         wanted = np.array([each.word for each in prints], np.uint64)

@@ -1,4 +1,4 @@
-"""A repaired model takes whatever the original takes: what it demands of data, the original demands too."""
+"""A repaired model takes whatever the original takes: its preconditions are the original's."""
 
 from __future__ import annotations
 

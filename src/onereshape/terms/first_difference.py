@@ -1,4 +1,4 @@
-"""parting(): the way back to the node where the terms of two models part."""
+"""first_difference(): the node from which on the terms of two models differ."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 import onnx_ir as ir
 
 from onereshape.terms.call import Value
-from onereshape.terms.natural import Print, printed
+from onereshape.terms.every_batch import Print, printed
 from onereshape.terms.program import Program
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
 
-def parting(original: Program, repaired: Program, before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> str:
+def first_difference(
+    original: Program, repaired: Program, before: Mapping[str, Tensor], after: Mapping[str, Tensor]
+) -> str:
     """The first node of the repaired model whose output differs from the value of that name in the original."""
     wanted: dict[str, Print] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.bodies import body_of, filled
+from onereshape.ground.bodies import Body as Composition, NoBodyError, body_of, is_written
 from onereshape.terms.call import Body, Call, Precondition, Record, Value
 from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
@@ -67,7 +67,8 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _FixedNode:
     opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
     ours = domain in {"", LEARNED}
     found = schema(node.op_type, opset, domain) if ours else None
-    if ours and found is None and (record is None or is_known(node.op_type, domain)):
+    written = record is not None or is_written(node.op_type, domain)
+    if ours and found is None and (not written or is_known(node.op_type, domain)):
         raise NotProven(f"{here}: opset {opset} has no such operator")
     plain = not any(each.is_ref() for each in node.attributes.values())
     attributes = _attributes(found, node.attributes) if plain else None
@@ -256,16 +257,14 @@ class _Run:
         there = {name: found for name, each in node.attributes.items() if (found := _resolved(each, given)) is not None}
         function = self.program.model.functions.get(node.op_identifier())
         if function is not None:
-            return self.function(function, inputs, there, node)
+            return _enough(node, self.function(function, inputs, there, node))
         known = self.program.known.get(node)
         if known is None:
             known = self.program.known[node] = _known(node, opsets)
         letters = known.letters(node, inputs)
         if known.record is None:
-            body = body_of(known.schema, known.opset, node, inputs, there) if known.schema else None
-            if body is None:
-                raise NotProven(f"{known.here}: there is no record of the operator {known.called}")
-            return self.function(body, inputs, filled(known.schema, there), node)
+            body = _composed(known, node, inputs, there)
+            return body.results(self.function(body.function, inputs, body.attributes, node))[: len(node.outputs)]
 
         def inner(name: str) -> Body:
             graph = there[name].as_graph()
@@ -325,12 +324,8 @@ class _Run:
             )
         filled = [*inputs, *[None] * (len(function.inputs) - len(inputs))]
         known = {name: each for name, each in function.attributes.items() if each.value is not None}
-        results = self.graph(
-            function, dict(zip(function.inputs, filled, strict=True)), function.opset_imports, {**known, **attributes}
-        )
-        if len(results) < len(node.outputs):
-            raise NotProven(f"{node.op_type} {node.name}: has {len(node.outputs)} outputs, and the function has not")
-        return results[: len(node.outputs)]
+        scope = dict(zip(function.inputs, filled, strict=True))
+        return self.graph(function, scope, function.opset_imports, {**known, **attributes})
 
     def body(
         self,
@@ -348,6 +343,31 @@ class _Run:
                 _check_declared(value, given_value)
         inner = {**scope, **dict(zip(graph.inputs, fed, strict=True))}
         return self.graph(graph, inner, opsets, given)
+
+
+def _enough(node: ir.Node, results: list[Value]) -> list[Value]:
+    """The results of a function, one for each output of the node that calls it."""
+    if len(results) < len(node.outputs):
+        raise NotProven(f"{node.op_type} {node.name}: has {len(node.outputs)} outputs, and the function has not")
+    return results[: len(node.outputs)]
+
+
+def _type(value: Value) -> tuple[ir.DataType | None, int | None]:
+    return (value.dtype, value.rank) if isinstance(value, Tensor) else (None, None)
+
+
+def _composed(
+    known: _FixedNode, node: ir.Node, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr]
+) -> Composition:
+    """The body of an operator that has no record; NotProven where there is none."""
+    given = [each if each is None else _type(each) for each in inputs]
+    try:
+        found = body_of(node, known.opset, given, attributes)
+    except NoBodyError as error:
+        raise NotProven(f"{known.here}: {error.why}") from None
+    if found is None:
+        raise NotProven(f"{known.here}: there is no record of the operator {known.called}")
+    return found
 
 
 def _check_own(node: ir.Node) -> None:

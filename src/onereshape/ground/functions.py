@@ -1,0 +1,451 @@
+"""Operators of a vendor as functions of ONNX's: such an operator is written here, and nowhere else.
+
+A row has a signature and a body, both nearly ONNX text (`onnx.parser`):
+
+- each input has the letter of its types, and `?` where it may be left out: `T bias?`; `(...)` is any number of inputs;
+- an attribute has a default (`alpha: float = 0.01`), must be given (`axis: int`), or may be left out (`pads: ints?`);
+- `... if bias`, `... if not bias` behind a line: only where this input is given, or this attribute is not 0;
+- a name may be made again: `x = Add (x, bias) if bias`; an input that is left out is left out of what reads it;
+- `0.5~x` is a number of the type of x, `[1, -1]` among inputs a list of INT64;
+- `$alpha` is the attribute, `$(pads strides)` are those of these that the node has, as attributes of the line.
+
+A body that depends on more (ranks, types, how many inputs there are) is made by a function of an `Asked`.  No dim is
+known there: so no size gets into a body as a number.  Operators without a line here are no compositions.  Each row is
+held against onnxruntime's own kernel by `tests/terms/test_functions.py`, where a new one needs cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from onereshape.ground.attending import ATTENTIONS
+from onereshape.ground.composing import Asked, Function, NoBodyError, row
+
+_FLOATS: Final = "FLOAT FLOAT16 DOUBLE BFLOAT16"
+_NARROW: Final = "FLOAT FLOAT16 BFLOAT16"
+_BYTES: Final = "INT8 UINT8"
+_ALL: Final = f"{_FLOATS} BOOL UINT8 UINT16 UINT32 UINT64 INT8 INT16 INT32 INT64"
+_CONV: Final = "auto_pad dilations group kernel_shape pads strides"
+
+_GELU: Final = """
+    z = Div (x, 1.4142135623730951~x)
+    z = Erf (z)
+    z = Add (z, 1~x)
+    y = Mul (x, z)
+    y = Mul (y, 0.5~x)
+"""
+_TANH_GELU: Final = """
+    z = Pow (x, 3~x)
+    z = Mul (z, 0.044715~x)
+    z = Add (x, z)
+    z = Mul (z, 0.7978845608028654~x)
+    z = Tanh (z)
+    z = Add (z, 1~x)
+    y = Mul (x, 0.5~x)
+    y = Mul (y, z)
+"""
+
+
+def _order(axes: list[int]) -> str:
+    return f"perm: ints = [{', '.join(map(str, axes))}]"
+
+
+def _activation(asked: Asked, *values: float | None) -> str:
+    """The line of an activation by name and numbers: `y = LeakyRelu <alpha: float = 0.1> (y)`."""
+    kind = asked.get("activation", "")
+    names = {"Relu": (), "Tanh": (), "Sigmoid": (), "LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta")}
+    if not kind:
+        return ""
+    if kind == "Clip" and len(values) > 1 and None not in values[:2]:
+        return f"y = Clip (y, {values[0]}~y, {values[1]}~y)"
+    if kind not in names:
+        raise NoBodyError(f"has an activation {kind!r}, which is not known")
+    given = zip(names[kind], values, strict=False)
+    told = ", ".join(f"{name}: float = {float(value)!r}" for name, value in given if value is not None)
+    return f"y = {kind} <{told}> (y)" if told else f"y = {kind} (y)"
+
+
+def _fused_conv(asked: Asked) -> str:
+    return f"""
+        y = Conv <$({_CONV})> (x, w, b)
+        y = Add (y, z) if z
+        {_activation(asked, *asked.get("activation_params", []))}
+    """
+
+
+def _fused_gemm(asked: Asked) -> str:
+    numbers = [asked.get(f"activation_{name}") for name in ("alpha", "beta", "gamma")]
+    return f"y = Gemm <$(alpha beta transA transB)> (a, b, c)\n{_activation(asked, *numbers)}"
+
+
+def _fused_matmul(asked: Asked) -> str:
+    lines = []
+    for place, name in enumerate("ab"):
+        rank = asked.rank(place)
+        order = list(range(rank))
+        if asked.get(f"transBatch{name.upper()}") and rank > 2:
+            order = [*order[1:-1], 0, order[-1]]
+        if asked.get(f"trans{name.upper()}") and rank > 1:
+            order[-2:] = order[:-3:-1]
+        if order != sorted(order):
+            lines.append(f"{name} = Transpose <{_order(order)}> ({name})")
+    lines.append("y = MatMul (a, b)")
+    if asked.get("alpha") != 1:
+        lines.append("y = Mul (y, $alpha~y)")
+    return "\n".join(lines)
+
+
+def _simplified(asked: Asked) -> str:
+    """The root of the mean square along all axes from one on."""
+    axis, rank = asked.get("axis", -1), asked.rank(0)
+    half = asked.type(0) in {"FLOAT16", "BFLOAT16"}
+    return f"""
+        z = {"Cast <to: int = 1>" if half else "Identity"} (x)
+        s = Mul (z, z)
+        s = ReduceMean <keepdims: int = 1> (s, {list(range(axis if axis < 0 else axis - rank, 0))})
+        s = Add (s, $epsilon~s)
+        s = Sqrt (s)
+        inverse = Reciprocal (s)
+        z = Mul (z, inverse)
+        z = CastLike (z, scale)
+        y = Mul (z, scale)
+    """
+
+
+def _batch_normalization(asked: Asked) -> str:
+    """BatchNormalization of inference; mean and variance are of a channel."""
+    if asked.get("training_mode") or not asked.get("spatial", 1) or "is_test" in asked.attributes:
+        raise NoBodyError("it is one of training, or of an early opset")
+    axes = list(range(1, asked.rank(0) - 1))
+    apart = [f"{each} = Unsqueeze ({each}, {axes})" for each in ("scale", "shift", "mean", "variance")] if axes else []
+    return "\n".join(
+        [
+            *apart,
+            "s = Add (variance, $epsilon~variance)",
+            "s = Sqrt (s)",
+            "s = Div (scale, s)",
+            "y = Sub (x, mean)",
+            "y = Mul (y, s)",
+            "y = Add (y, shift)",
+        ]
+    )
+
+
+def _instance_normalization(asked: Asked) -> str:
+    axes, inner = list(range(2, asked.rank(0))), list(range(1, asked.rank(0) - 1))
+    return f"""
+        m = ReduceMean <keepdims: int = 1> (x, {axes})
+        d = Sub (x, m)
+        v = Mul (d, d)
+        v = ReduceMean <keepdims: int = 1> (v, {axes})
+        v = Add (v, $epsilon~v)
+        v = Sqrt (v)
+        y = Div (d, v)
+        scale = Unsqueeze (scale, {inner})
+        shift = Unsqueeze (shift, {inner})
+        y = Mul (y, scale)
+        y = Add (y, shift)
+    """
+
+
+def _gemm(asked: Asked) -> str:
+    """Gemm: factors of 1 are left out."""
+    return f"""
+        a = Transpose <perm: ints = [1, 0]> (a) if transA
+        b = Transpose <perm: ints = [1, 0]> (b) if transB
+        y = MatMul (a, b)
+        {"" if asked.get("alpha") == 1 else "y = Mul (y, $alpha~y)"}
+        {"" if asked.get("beta") == 1 else "c = Mul (c, $beta~c) if c"}
+        y = Add (y, c) if c
+    """
+
+
+def _channels_behind(body: str) -> Callable[[Asked], str]:
+    """A body on `x` and `y` with the channels behind space, where `channels_last` is true."""
+
+    def made(asked: Asked) -> str:
+        rank = asked.rank(0)
+        if not asked.get("channels_last", 1):
+            return body
+        return f"""
+            x = Transpose <{_order([0, rank - 1, *range(1, rank - 1)])}> (x)
+            {body}
+            y = Transpose <{_order([0, *range(2, rank), 1])}> (y)
+        """
+
+    return made
+
+
+def _quantised(body: str) -> str:
+    """A body on the floats `x` and `y`, where the operator has quantised ones: x with xs, xz and y with ys, yz."""
+    return f"""
+        yz = Identity (0~x) if not yz
+        x = DequantizeLinear (x, xs, xz)
+        {body}
+        y = QuantizeLinear (y, ys, yz)
+    """
+
+
+def _two_quantised(op: str) -> str:
+    return f"""
+        yz = Identity (0~a) if not yz
+        a = DequantizeLinear (a, as, az)
+        b = DequantizeLinear (b, bs, bz)
+        y = {op} (a, b)
+        y = QuantizeLinear (y, ys, yz)
+    """
+
+
+def _quantised_parts(asked: Asked) -> str:
+    """QLinearConcat: a scale, a zero point, and three inputs for each part."""
+    count = len(asked.given)
+    if count < 5 or count % 3 != 2 or None in asked.given:
+        raise NoBodyError("its parts have not each a scale and a zero point")
+    for place in (1, *range(2, count, 3), *range(4, count, 3)):
+        if asked.type(place) != asked.type(1) or asked.type(place) not in _BYTES.split():
+            raise NoBodyError(f"input {place} is a tensor of {asked.type(place)}, which it does not take")
+    parts = [f"p{place} = DequantizeLinear (x{place}, x{place + 1}, x{place + 2})" for place in range(2, count, 3)]
+    names = ", ".join(f"p{place}" for place in range(2, count, 3))
+    return "\n".join([*parts, f"y = Concat <axis: int = $axis> ({names})", "y = QuantizeLinear (y, x0, x1)"])
+
+
+def _quantised_softmax(asked: Asked) -> str:
+    """QLinearSoftmax: before opset 13 over all axes from `axis` on."""
+    if asked.get("opset") >= 13:
+        return _quantised("y = Softmax <axis: int = $axis> (x)")
+    return _quantised("""
+        d = Shape (x)
+        x = Flatten <axis: int = $axis> (x)
+        y = Softmax <axis: int = -1> (x)
+        y = Reshape (y, d)
+    """)
+
+
+_INTEGER_PRODUCT: Final = """
+    y = MatMulInteger (a, b, az, bz)
+    s = Mul (as, bs)
+    y = CastLike (y, s)
+    y = Mul (y, s)
+    y = Add (y, bias) if bias
+"""
+
+
+def _integer_gemm(asked: Asked) -> str:
+    return f"""
+        a = Transpose <perm: ints = [1, 0]> (a) if transA
+        b = Transpose <perm: ints = [1, 0]> (b) if transB
+        y = MatMulInteger (a, b, az, bz)
+        y = Add (y, c) if c
+        y = Cast <to: int = 1> (y)
+        s = Mul (as, bs)
+        {"" if asked.get("alpha") == 1 else "s = Mul (s, $alpha~s)"}
+        y = Mul (y, s)
+        y = QuantizeLinear (y, ys, yz) if yz
+    """
+
+
+def _by_axis(op: str) -> str:
+    return f"y = {op} <$(axis)> (x, s, z)"
+
+
+_EMBEDDING: Final = """
+    sum = Gather (words, ids)
+    length = Shape <start: int = 1> (ids) if not position
+    length = Squeeze (length, [0]) if not position
+    zero = Constant <value_int: int = 0> () if not position
+    one = Constant <value_int: int = 1> () if not position
+    position = Range (zero, length, one) if not position
+    place = Gather (places, position)
+    sum = Add (sum, place)
+    kind = Gather (kinds, segment) if segment
+    sum = Add (sum, kind) if segment
+    y = LayerNormalization <axis: int = -1, $(epsilon)> (sum, scale, shift)
+    ones = Equal (mask, 1~mask) if mask
+    ones = CastLike (ones, mask) if mask
+    lengths = ReduceSum <keepdims: int = 0> (ones, [1]) if mask
+"""
+
+_POOL: Final = "auto_pad: string?, ceil_mode: int?, kernel_shape: ints, pads: ints?, strides: ints?"
+_QUANTISED: Final = "T x, F xs, T xz?, F ys, T yz?"
+_PAIR: Final = "T a, F as, T az?, T b, F bs, T bz?, F ys, T yz?"
+
+FUNCTIONS: Final[dict[str, Function]] = dict(
+    [
+        row("Gelu (T x) -> y", _GELU, T=_FLOATS),
+        row("BiasGelu (T x, T bias) -> y", f"x = Add (x, bias)\n{_GELU}", T=_FLOATS),
+        row("FastGelu (T x, T bias?) -> y", f"x = Add (x, bias) if bias\n{_TANH_GELU}", T=_FLOATS),
+        row(
+            "QuickGelu <alpha: float = 1.702> (T x) -> y",
+            "z = Mul (x, $alpha~x)\nz = Sigmoid (z)\ny = Mul (x, z)",
+            T=_FLOATS,
+        ),
+        row(
+            "SkipLayerNormalization <epsilon: float = 1e-12> "
+            "(T x, T skip, T scale, T shift?, T bias?) -> y, mean, inverse, sum",
+            """
+                sum = Add (x, skip)
+                sum = Add (sum, bias) if bias
+                y = LayerNormalization <axis: int = -1, $(epsilon)> (sum, scale, shift)
+            """,
+            T=_NARROW,
+        ),
+        row(
+            "SkipSimplifiedLayerNormalization <epsilon: float = 1e-12> "
+            "(T x, T skip, T scale, T bias?) -> y, mean, deviation, sum",
+            lambda asked: f"x = Add (x, skip)\nx = Add (x, bias) if bias\nsum = Identity (x)\n{_simplified(asked)}",
+            T=_NARROW,
+        ),
+        row(
+            "SimplifiedLayerNormalization <axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1> "
+            "(T x, V scale) -> y, inverse",
+            _simplified,
+            domain="",
+            T=_FLOATS,
+            V=_FLOATS,
+        ),
+        row(
+            "EmbedLayerNormalization <epsilon: float = 1e-12, mask_index_type: int?> "
+            "(I ids, I segment?, T words, T places, T kinds?, T scale, T shift, I mask?, I position?) "
+            "-> y, lengths, sum",
+            _EMBEDDING,
+            I="INT32",
+            T="FLOAT FLOAT16",
+        ),
+        row(
+            "FusedConv <auto_pad: string?, dilations: ints?, group: int?, kernel_shape: ints?, pads: ints?, "
+            "strides: ints?, activation: string?, activation_params: floats?> (T x, T w, T b?, T z?) -> y",
+            _fused_conv,
+            T="FLOAT FLOAT16 DOUBLE",
+        ),
+        row(
+            "FusedGemm <alpha: float = 1, beta: float = 1, transA: int = 0, transB: int = 0, activation: string?, "
+            "activation_alpha: float?, activation_beta: float?, activation_gamma: float?> (T a, T b, T c?) -> y",
+            _fused_gemm,
+            T="FLOAT FLOAT16 DOUBLE",
+        ),
+        *(
+            row(
+                f"{op} <alpha: float = 1, transA: int = 0, transB: int = 0, transBatchA: int = 0, "
+                "transBatchB: int = 0> (T a, T b) -> y",
+                _fused_matmul,
+                T=_FLOATS,
+            )
+            for op in ("FusedMatMul", "TransposeMatMul")
+        ),
+        row("Trilu <upper: int = 1> (T x, K k?) -> y", "y = Trilu <$(upper)> (x, k)", T=_ALL, K="INT64"),
+        row(
+            "GridSample <align_corners: int?, mode: string?, padding_mode: string?> (T x, T grid) -> y",
+            "y = GridSample <$(align_corners mode padding_mode)> (x, grid)",
+            T="FLOAT FLOAT16 DOUBLE",
+        ),
+        row(
+            "BatchNormalization <epsilon: float = 1e-5, momentum: float?, training_mode: int = 0, spatial: int?, "
+            "is_test: int?> (T x, U scale, U shift, V mean, V variance) -> y",
+            _batch_normalization,
+            domain="",
+            T=_FLOATS,
+            U=_FLOATS,
+            V=_FLOATS,
+        ),
+        row(
+            "InstanceNormalization <epsilon: float = 1e-5> (T x, T scale, T shift) -> y",
+            _instance_normalization,
+            domain="",
+            T=_FLOATS,
+        ),
+        row(
+            "Gemm <alpha: float = 1, beta: float = 1, transA: int = 0, transB: int = 0> (T a, T b, T c?) -> y",
+            _gemm,
+            domain="",
+            T=f"{_FLOATS} INT32 INT64 UINT32 UINT64",
+        ),
+        row("GatherND (T x, K at) -> y", "y = GatherND (x, at)", T=_ALL, K="INT32 INT64"),
+        row(f"QLinearAdd ({_PAIR}) -> y", _two_quantised("Add"), T=_BYTES, F="FLOAT"),
+        row(f"QLinearMul ({_PAIR}) -> y", _two_quantised("Mul"), T=_BYTES, F="FLOAT"),
+        row(f"QLinearSigmoid ({_QUANTISED}) -> y", _quantised("y = Sigmoid (x)"), T=_BYTES, F="FLOAT"),
+        row(
+            f"QLinearLeakyRelu <alpha: float = 0.01> ({_QUANTISED}) -> y",
+            _quantised("y = LeakyRelu <$(alpha)> (x)"),
+            T=_BYTES,
+            F="FLOAT",
+        ),
+        row("QLinearConcat <axis: int> (...) -> y", _quantised_parts),
+        row(
+            f"QLinearSoftmax <axis: int = -1, opset: int> ({_QUANTISED}) -> y", _quantised_softmax, T=_BYTES, F="FLOAT"
+        ),
+        row(
+            f"QLinearWhere (B if_, {_PAIR}) -> y",
+            """
+                yz = Identity (0~a) if not yz
+                a = DequantizeLinear (a, as, az)
+                b = DequantizeLinear (b, bs, bz)
+                y = Where (if_, a, b)
+                y = QuantizeLinear (y, ys, yz)
+            """,
+            B="BOOL",
+            T=_BYTES,
+            F="FLOAT",
+        ),
+        row(
+            f"QLinearAveragePool <{_POOL}, channels_last: int = 0, count_include_pad: int = 0> ({_QUANTISED}) -> y",
+            lambda asked: _quantised(
+                _channels_behind(
+                    "y = AveragePool <$(auto_pad ceil_mode kernel_shape pads strides count_include_pad)> (x)"
+                )(asked)
+            ),
+            T=_BYTES,
+            F="FLOAT",
+        ),
+        row(
+            f"QLinearGlobalAveragePool <channels_last: int = 0> ({_QUANTISED}) -> y",
+            lambda asked: _quantised(_channels_behind("y = GlobalAveragePool (x)")(asked)),
+            T=_BYTES,
+            F="FLOAT",
+        ),
+        row(
+            f"NhwcMaxPool <{_POOL}, dilations: ints?> (T x) -> y",
+            _channels_behind("y = MaxPool <$(auto_pad ceil_mode dilations kernel_shape pads strides)> (x)"),
+            T=_BYTES,
+        ),
+        row(
+            "DynamicQuantizeMatMul (F a, T b, F bs, T bz?, F bias?) -> y",
+            f"a, as, az = DynamicQuantizeLinear (a)\n{_INTEGER_PRODUCT}",
+            T=_BYTES,
+            F="FLOAT",
+        ),
+        row(
+            "MatMulIntegerToFloat (A a, B b, F as, F bs, A az?, B bz?, F bias?) -> y",
+            _INTEGER_PRODUCT,
+            A=_BYTES,
+            B=_BYTES,
+            F="FLOAT FLOAT16",
+        ),
+        row(
+            "QGemm <alpha: float = 1, transA: int = 0, transB: int = 0> "
+            "(A a, F as, A az, B b, F bs, B bz, C c?, F ys?, Y yz?) -> y",
+            _integer_gemm,
+            A=_BYTES,
+            B=_BYTES,
+            C="INT32",
+            F="FLOAT",
+            Y=_BYTES,
+        ),
+        row(
+            "QuantizeLinear <axis: int?> (F x, F s, Q z?) -> y",
+            _by_axis("QuantizeLinear"),
+            F="FLOAT FLOAT16",
+            Q=f"{_BYTES} INT16 UINT16 INT4 UINT4",
+            opset=21,
+        ),
+        row(
+            "DequantizeLinear <axis: int?> (Q x, F s, Q z?) -> y",
+            _by_axis("DequantizeLinear"),
+            F="FLOAT FLOAT16",
+            Q=f"{_BYTES} INT16 UINT16 INT4 UINT4 INT32",
+            opset=21,
+        ),
+        *ATTENTIONS,
+    ]
+)
+"""The rows by domain and operator: `com.microsoft::Gelu`; what onnxruntime has in ONNX's own domain has no domain."""

@@ -139,7 +139,7 @@ def unseen(run: Run, rng: np.random.Generator, tries: int) -> Iterator[str]:
         flat = int(rng.integers(run.feeds[name].size))
         words = np.array(run.fed[name].array)
         words.ravel()[flat] ^= np.uint64(0x9E3779B97F4A7C15)
-        fed = {**run.fed, name: replace(run.fed[name], words=words, _cache={})}
+        fed = {**run.fed, name: replace(run.fed[name], words=words)}
         try:
             results, _ = run.program.run(fed)
         except NotProven as stop:

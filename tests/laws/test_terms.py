@@ -152,7 +152,7 @@ def _without(word: int) -> Callable[[Record], Record]:
             given = inputs[word]
             assert isinstance(given, Tensor)
             if not given.known:
-                inputs[word] = replace(given, words=np.zeros_like(given.array), _cache={})
+                inputs[word] = replace(given, words=np.zeros_like(given.array))
             return record.rule(replace(call, inputs=tuple(inputs)))
 
         return replace(record, rule=rule)

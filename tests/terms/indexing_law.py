@@ -14,6 +14,7 @@ from numpy.random import Generator
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Hashing
+from onereshape.terms.integers import NOTHING
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program, tensors_of
 from onereshape.terms.refusal import NotProven
@@ -125,9 +126,9 @@ def check(case: Case, rng: Generator, tries: int = 4) -> bool:
     for each, there in zip(mine, wanted, strict=True):
         if each.known:
             np.testing.assert_array_equal(each.array, there, str(case))
-        if each.low is not None and each.high is not None:
-            assert np.all(each.low <= there), case
-            assert np.all(there <= each.high), case
+        if each.integers.low is not None and each.integers.high is not None:
+            assert np.all(each.integers.low <= there), case
+            assert np.all(there <= each.integers.high), case
     before = [each.hashed(HASHING) for each in mine]
     for name, array in case.arrays.items():
         for _ in range(tries if array.size else 0):
@@ -171,7 +172,7 @@ def numbered(case: Case, name: str) -> tuple[Array, Array]:
     model = ir.from_proto(case.model())
     feeds = fed_terms(model)
     array = case.arrays[name]
-    feeds[name] = replace(feeds[name], words=numbers(array).hashed(HASHING), low=None, high=None)
+    feeds[name] = replace(feeds[name], words=numbers(array).hashed(HASHING), integers=NOTHING)
     found, _ = Program(model, HASHING, Limits()).run(feeds)
     (value,) = found.values()
     (made,) = words(value)

@@ -120,7 +120,7 @@ class Node:
         leaf = self.leaves[place]
         words = leaf.array.copy()
         words[where] ^= np.uint64(0x9E3779B97F4A7C15)
-        return {**self.leaves, place: replace(leaf, words=words, _cache={})}
+        return {**self.leaves, place: replace(leaf, words=words)}
 
 
 def check_dims(node: Node) -> None:

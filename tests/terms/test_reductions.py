@@ -9,12 +9,11 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.terms.call import Call
-from onereshape.terms.forms import formed
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, formed, terms
 from tests.terms.perturbing import HASHING, Node, check, floats, leaves, on_terms, words
 
 REDUCTIONS = (
@@ -133,12 +132,17 @@ def of_numbers(op: str, data: Tensor, samples: int, **attributes: Any) -> tuple[
 def test_a_product_leans_as_its_one_factor_does() -> None:
     dims = formed(np.array([7, 3, 4]), ir.DataType.INT64, np.array([1, 0, 0]), 0)
     found, not_for_all = of_numbers("ReduceProd", dims, 7, keepdims=0)
-    assert (int(found.array), int(np.asarray(found.slope)), found.place, not_for_all) == (84, 12, None, [])
+    assert (int(found.array), int(np.asarray(found.integers.slope)), found.integers.place, not_for_all) == (
+        84,
+        12,
+        0,
+        [],
+    )
     _, not_for_all = of_numbers("ReduceProd", formed(np.array([7, 7]), ir.DataType.INT64, np.array([1, 1]), 0), 7)
     assert not_for_all
     zeros = formed(np.array([7, 0]), ir.DataType.INT64, np.array([1, 0]), 0)
     found, not_for_all = of_numbers("ReduceProd", zeros, 7, keepdims=0)
-    assert (int(found.array), found.slope, not_for_all) == (0, None, [])
+    assert (int(found.array), found.integers.slope, not_for_all) == (0, 0, [])
 
 
 def test_a_sum_leans_as_all_its_parts_do() -> None:
@@ -148,14 +152,14 @@ def test_a_sum_leans_as_all_its_parts_do() -> None:
     found, not_for_all = of_numbers("ReduceSum", dims, 7, axes=[1], keepdims=0)
     assert not not_for_all
     np.testing.assert_array_equal(found.array, [10, 15])
-    np.testing.assert_array_equal(np.asarray(found.slope), [1, 2])
-    np.testing.assert_array_equal(np.asarray(found.place), [1, 0])
+    np.testing.assert_array_equal(np.asarray(found.integers.slope), [1, 2])
+    np.testing.assert_array_equal(np.asarray(found.integers.place), [1, 0])
 
 
 def test_a_sum_over_the_samples_counts_them() -> None:
     ones = Tensor(ir.DataType.INT64, values=np.full((7, 2), 3), growth=(1, 0))
     found, not_for_all = of_numbers("ReduceSum", ones, 7, keepdims=0)
-    assert (int(found.array), int(np.asarray(found.slope)), not_for_all) == (42, 6, [])
+    assert (int(found.array), int(np.asarray(found.integers.slope)), not_for_all) == (42, 6, [])
     assert of_numbers("ReduceProd", ones, 7)[1]
     assert not of_numbers("ReduceMax", ones, 7)[1]
 
@@ -176,7 +180,7 @@ def test_the_largest_for_every_n(values: list[int], slopes: list[int], slope: in
     found, not_for_all = of_numbers("ReduceMax", dims, 7, keepdims=0)
     assert int(found.array) == max(values)
     assert bool(not_for_all) != certain
-    assert int(0 if found.slope is None else found.slope) == slope
+    assert int(found.integers.slope) == slope
     least, not_for_all = of_numbers("ReduceMin", formed(-np.array(values), ir.DataType.INT64, -np.array(slopes), 0), 7)
     assert int(least.array[0]) == -max(values)
     assert bool(not_for_all) != certain
@@ -282,7 +286,7 @@ def test_bounds_of_running_sums() -> None:
     node = Node("CumSum", 14, [np.zeros((2, 3), np.int64), np.array(1)], {}, 1, frozenset([1]))
     found, _ = Program(ir.from_proto(node.model()), HASHING, Limits()).run({"i0": mask})
     assert isinstance(found["o0"], Tensor)
-    np.testing.assert_array_equal(np.asarray(found["o0"].high), [[1, 2, 3]] * 2)
+    np.testing.assert_array_equal(np.asarray(found["o0"].integers.high), [[1, 2, 3]] * 2)
 
 
 def _bits() -> tuple[Any, Any]:

@@ -261,8 +261,8 @@ def test_indices_of_the_largest(rng: np.random.Generator, order: int) -> None:
         exchanges(node, rng, 5)
         found = run(node, Hashing(2))[1]
         real = answers(node)[1]
-        assert np.all(found.low <= real)
-        assert np.all(real <= found.high)
+        assert np.all(found.integers.low <= real)
+        assert np.all(real <= found.integers.high)
     assert not (words(node)[1] == words(node.but(storage_order=1 - order))[1]).any()
 
 

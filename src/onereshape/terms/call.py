@@ -110,7 +110,7 @@ class Call:
         found = self.numbers(place)
         if found.ndim > 1 or not self.tensor(place).is_integer:
             self.refuse(f"input {place} is not a list of integers")
-        if self.tensor(place).place is not None:
+        if self.tensor(place).integers.by_place:
             self.not_for_all("reads the place of a sample")
         elif not sized and self.tensor(place).depends:
             self.not_for_all("reads a number that depends on the number of samples")

@@ -15,7 +15,6 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Value
-from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Hashing, Words
 from onereshape.terms.program import tensors_of
 from onereshape.terms.tensor import Tensor
@@ -88,7 +87,7 @@ class Beside:
             outer = self._outer(tensor, growth, known)
         if outer is None or growth is None:
             raise Parted(f"{node.op_type} {node.name or node.outputs[0].name}")
-        return replace(tensor, growth=growth if any(growth) else (), outer=outer, _cache={})
+        return replace(tensor, growth=growth if any(growth) else (), outer=outer)
 
     def _outer(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> int | None:
         """How many times the samples follow one another, if a tensor is made of those of the samples."""
@@ -96,9 +95,9 @@ class Beside:
         wanted = np.array([each.word for each in prints], np.uint64)
         axis = next((axis for axis, each in enumerate(growth) if each), None)
         if axis is None:
-            if tensor.place is not None:
+            if tensor.integers.by_place:
                 return None
-            lean = np.asarray(slope_of(tensor) * (self.samples - 1), np.int64).astype(np.uint64)
+            lean = np.asarray(tensor.integers.slope * (self.samples - 1), np.int64).astype(np.uint64)
             word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
             return 1 if np.all(word == wanted) else None
         fitting = (
@@ -112,10 +111,8 @@ class Beside:
         """A word for each sample, if the dim is outer * N * inner."""
         parts = samples_apart(words, axis, outer, self.samples)
         if tensor.depends:
-            slope, place = (
-                samples_apart(np.broadcast_to(np.asarray(part, np.int64), tensor.shape), axis, outer, self.samples)
-                for part in (slope_of(tensor), place_of(tensor))
-            )
+            leaning = tensor.slopes(), tensor.places()
+            slope, place = (samples_apart(part, axis, outer, self.samples) for part in leaning)
             lean = slope * (self.samples - 1) + place * np.arange(self.samples)[:, None]
             parts = parts - lean.astype(np.uint64) * self.hashing.unit
         return self.hashing.fold(parts, (0, 2))

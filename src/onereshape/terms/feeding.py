@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, Final
 
@@ -76,4 +77,4 @@ def _leaves(  # noqa: PLR0913, PLR0917
     if dtype.is_integer() and 8 <= dtype.bitwidth <= 32:
         info = np.iinfo(dtype.numpy())
         found = terms(words, dtype, np.asarray(info.min, np.int64), np.asarray(info.max, np.int64))
-    return Tensor(dtype, words=found.words, low=found.low, high=found.high, growth=growth)
+    return replace(found, growth=growth)

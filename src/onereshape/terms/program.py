@@ -412,10 +412,10 @@ def _may_wrap(tensor: Tensor) -> bool:
     if not tensor.depends:
         return False
     bits, signed = tensor.dtype.bitwidth, tensor.dtype.is_signed()
-    parts = [part for part in (tensor.slope, tensor.place) if part is not None]
+    parts = [np.asarray(part) for part in (tensor.integers.slope, tensor.integers.place)]
     if bits < 32 or (not signed and any(bool(np.any(part < 0)) for part in parts)):
         return True
-    ends = [tensor.values] if tensor.values is not None else [tensor.low, tensor.high]
+    ends = [tensor.values] if tensor.values is not None else tensor.bounds()
     far = [np.max(np.abs(end.astype(np.float64)), initial=0) for end in ends if end is not None]
     leaning = sum(np.max(np.abs(part.astype(np.float64)), initial=0) for part in parts)
     return bool(max(far, default=0) + leaning * _MANY >= 2.0 ** (bits - signed))

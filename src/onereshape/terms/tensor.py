@@ -11,6 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.hashing import Array, Hashing, Words
+from onereshape.terms.integers import ENDS, NOTHING, Integers, Part, moderate, once
 
 Move = Callable[[Array], Array]
 """The array of moved elements from an array: a transpose, a slice."""
@@ -23,28 +24,17 @@ _LARGEST: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Numbers (`values`) or terms (`words`), never both.
-
-    Arrays that go beside them have the same dims and are moved with them.  For terms that are integers `low` and `high`
-    are bounds, which hold whatever is fed.  `slope` and `place` say how integers depend on the number of samples N and
-    on the sample s that an element belongs to: value = c + slope * N + place * s, where c is a number or a term.
-    """
+    """Numbers (`values`) or terms (`words`), never both, and what is known of them if they are integers."""
 
     dtype: ir.DataType
     values: Array | None = None
     words: Words | None = None
-    low: Array | None = None
-    high: Array | None = None
-    slope: Array | None = None
-    place: Array | None = None
-    least: Array | None = None
-    most: Array | None = None
-    """Bounds where only some elements have any: the ends of int64 stand for none."""
+    integers: Integers = NOTHING
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
     outer: int = 1
     """How many times the samples follow one another along the dim that grows."""
-    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def array(self) -> Array:
@@ -83,7 +73,7 @@ class Tensor:
     @property
     def depends(self) -> bool:
         """Whether the integers depend on N or on the place of the sample."""
-        return self.slope is not None or self.place is not None
+        return self.integers.depend
 
     @cached_property
     def grows(self) -> bool:
@@ -96,21 +86,72 @@ class Tensor:
 
     def moved(self, move: Move) -> Tensor:
         """A tensor of moved elements, with bounds, slopes and places moved alike; the dims' growth is found anew."""
-        beside: dict[str, Any] = {}
-        for name in _BESIDE:
-            array = getattr(self, name)
-            beside[name] = None if array is None else move(array)
-        for name in ("slope", "place"):  # those that are left may all be 0
-            if beside[name] is not None and not beside[name].any():
-                beside[name] = None
-        return replace(self, **beside, growth=(), outer=1, _cache={})
+        values = None if self.values is None else move(self.values)
+        words = None if self.words is None else move(self.words)
+        if self.integers is NOTHING:
+            return Tensor(self.dtype, values, words)
+        low, high, least, most = (
+            None if end is None else move(end)
+            for end in (self.integers.low, self.integers.high, self.integers.least, self.integers.most)
+        )
+        slope, place = (
+            0 if isinstance(part, int) else _or_nothing(move(part))
+            for part in (self.integers.slope, self.integers.place)
+        )
+        return Tensor(self.dtype, values, words, Integers(low, high, least, most, slope, place))
+
+    def leaning(self, slope: Part, place: Part) -> Tensor:
+        """The integers with slopes and places, which are broadcast; those that are 0 everywhere are left out."""
+        parts = [
+            np.broadcast_to(np.asarray(part, np.int64), self.shape) if np.any(part) else 0 for part in (slope, place)
+        ]
+        return replace(self, integers=replace(self.integers, slope=parts[0], place=parts[1]))
+
+    def slopes(self) -> Array:
+        """The slope of each integer."""
+        return np.broadcast_to(np.asarray(self.integers.slope, np.int64), self.shape)
+
+    def places(self) -> Array:
+        """The factor of the sample's place in each integer."""
+        return np.broadcast_to(np.asarray(self.integers.place, np.int64), self.shape)
+
+    def bounds(self) -> tuple[Array | None, Array | None]:
+        """The bounds of the integers.
+
+        Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
+        """
+        if self.values is not None:
+            known = self.values.astype(np.int64) if moderate(self.values) else None
+            return known, known
+        return self.integers.low, self.integers.high
+
+    def each_bounds(self) -> tuple[Array, Array]:
+        """The bounds of each integer, or the ends of int64."""
+        low, high = self.bounds()
+        if low is not None and high is not None and low.dtype != np.uint64:
+            return low.astype(np.int64, copy=False), high.astype(np.int64, copy=False)
+        if self.integers.least is not None and self.integers.most is not None:
+            return self.integers.least, self.integers.most
+        none = np.broadcast_to(np.int64(0), self.shape)
+        return none + ENDS.min, none + ENDS.max
+
+    def partly_bounded(self, low: Array, high: Array, held: Array) -> Tensor:
+        """Integer terms with bounds where they hold and are within the type."""
+        if self.dtype.bitwidth < 8 or self.integers.low is not None:
+            return self
+        info = np.iinfo(self.dtype.numpy())
+        held = np.broadcast_to(held & (low >= info.min) & (high <= min(info.max, ENDS.max)), self.shape)
+        if not np.any(held):
+            return self
+        least, most = np.where(held, low, ENDS.min), np.where(held, high, ENDS.max)
+        return replace(self, integers=replace(self.integers, least=least, most=most))
 
     @property
     def wraps(self) -> bool:
         """Whether the integers may be what is left of a linear form in their type: nothing shows that it fits."""
         if not self.is_integer or self.dtype == ir.DataType.INT64:
             return False  # words are modulo 2^64, as INT64 is
-        return self.low is None if self.values is None else self.dtype == ir.DataType.UINT64
+        return self.integers.low is None if self.values is None else self.dtype == ir.DataType.UINT64
 
     def linear(self, hashing: Hashing) -> Words:
         """A word for each element, in which integers are linear; what wraps means a number only in its own type."""
@@ -160,14 +201,17 @@ def settled(tensor: Tensor) -> Tensor:
     >>> settled(terms(words, ir.DataType.INT64, five, five)).values
     array([ 5, -1])
     """
-    low, high = (tensor.low, tensor.high) if tensor.low is not None else (tensor.least, tensor.most)
+    known = tensor.integers
+    low, high = (known.low, known.high) if known.low is not None else (known.least, known.most)
     if tensor.words is None or low is None or high is None or not np.array_equal(low, high):
         return tensor
-    values = low.astype(tensor.dtype.numpy())
-    return replace(tensor, values=values, words=None, low=None, high=None, least=None, most=None, _cache={})
+    values, leaning = low.astype(tensor.dtype.numpy()), Integers(slope=known.slope, place=known.place)
+    return replace(tensor, values=values, words=None, integers=leaning)
 
 
-_BESIDE: Final = ("values", "words", "slope", "place", "low", "high", "least", "most")
+def _or_nothing(part: Array) -> Part:
+    """Slopes or places, or 0 where all that are left are 0."""
+    return part if part.any() else 0
 
 
 def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
@@ -179,22 +223,9 @@ def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
     return Tensor(ir.DataType.from_numpy(values.dtype) if dtype is None else dtype, values=values)
 
 
-_FARTHEST: Final = 1 << 62
-
-
-def once(array: Array) -> Array:
-    """A broadcast array without its repetitions: dims of 1 where all elements along an axis are the same in memory.
-
-    >>> once(np.broadcast_to(np.array([[5], [6]]), (2, 1000))).shape
-    (2, 1)
-    """
-    return array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
-
-
-def moderate(ends: Array) -> bool:
-    """Whether bounds may be negated, and are the same as INT64."""
-    ends = once(np.asarray(ends))
-    return not ends.size or bool(ends.max() <= _FARTHEST and ends.min() >= -_FARTHEST)
+def formed(values: Array, dtype: ir.DataType, slope: Part, place: Part) -> Tensor:
+    """A tensor of numbers with slopes and places."""
+    return Tensor(dtype, values=values).leaning(slope, place)
 
 
 def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Array | None = None) -> Tensor:
@@ -202,4 +233,15 @@ def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Arra
     if low is None or high is None or not (moderate(low) and moderate(high)):
         return Tensor(dtype, words=words)
     low, high = (np.broadcast_to(np.asarray(bound, np.int64), words.shape) for bound in (low, high))
-    return Tensor(dtype, words=words, low=low, high=high)
+    return Tensor(dtype, words=words, integers=Integers(low, high))
+
+
+def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
+    """Integer terms with bounds, as far as the type holds them; objects of Python do not overflow."""
+    info = np.iinfo(dtype.numpy()) if dtype.bitwidth >= 8 else None
+    if low is None or high is None or info is None or not words.size:
+        return terms(words, dtype)
+    low, high = np.asarray(low), np.asarray(high)
+    if np.min(once(low)) < info.min or np.max(once(high)) > info.max:
+        return terms(words, dtype)
+    return terms(words, dtype, low, high)

@@ -9,11 +9,10 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.bounds import bounded, bounds, small
+from onereshape.terms.integers import small
 from onereshape.terms.records.content import content, growth, places, switch
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, bounded, formed, terms
 
 _ONE_AXIS: Final = 13
 """The opset from which Softmax is along one axis; in older opsets, along all axes from `axis` on together."""
@@ -92,11 +91,11 @@ def _top(call: Call) -> Sequence[Tensor]:
         data.is_integer
         and data.dtype != ir.DataType.UINT64
         and data.size
-        and all(end is not None for end in bounds(data))
+        and all(end is not None for end in data.bounds())
     ):
         low, high = (
             np.asarray(pick.reduce(np.asarray(end, np.int64), axis, keepdims=True))
-            for pick, end in zip((np.minimum, np.maximum), bounds(data), strict=True)
+            for pick, end in zip((np.minimum, np.maximum), data.bounds(), strict=True)
         )
     return [
         terms(values, data.dtype, low, high),
@@ -152,10 +151,8 @@ def _sums(array: Array, axis: int) -> Array:
 
 def _summed(call: Call, data: Tensor, along: Any) -> Tensor | None:
     """Running sums of integers: numbers, or linear forms; None where the type may wrap otherwise than 64 bits do."""
-    slope, place = (
-        along(np.broadcast_to(np.asarray(part, np.int64), data.shape)) for part in (slope_of(data), place_of(data))
-    )
-    low, high = bounds(data)
+    slope, place = along(data.slopes()), along(data.places())
+    low, high = data.bounds()
     held = low is not None and high is not None and _total(low) < _LARGEST and _total(high) < _LARGEST
     if data.values is not None and held and _total(data.values) < np.iinfo(data.values.dtype).max:
         return formed(along(data.values), data.dtype, slope, place)
@@ -164,9 +161,9 @@ def _summed(call: Call, data: Tensor, along: Any) -> Tensor | None:
         found = bounded(words, data.dtype, along(low.astype(np.int64)), along(high.astype(np.int64)))
     else:
         found = terms(words, data.dtype)
-    if not small(found.low, found.high) and words.size:
+    if not small(*found.bounds()) and words.size:
         return None
-    return leaning(found, slope, place)
+    return found.leaning(slope, place)
 
 
 def _total(array: Array) -> float:

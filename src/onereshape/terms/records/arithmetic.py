@@ -13,10 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.bounds import bounded, bounds, each_bounds, held, partly_bounded, small
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.integers import held, sign_of, small
+from onereshape.terms.tensor import Tensor, bounded, formed, numbers, terms
 
 WHOLE: Final = 1 << 53
 """The largest integer up to which DOUBLE holds every integer."""
@@ -64,7 +63,11 @@ def _add(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     if left.known and right.known:
         values = np.add(left.array, right.array)
-        return [_formed(values, left, slope_of(left) + slope_of(right), place_of(left) + place_of(right))]
+        return [
+            _formed(
+                values, left, left.integers.slope + right.integers.slope, left.integers.place + right.integers.place
+            )
+        ]
     if not left.is_integer:
         return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
     return [_linear(call, left, right, 1)]
@@ -74,7 +77,11 @@ def _sub(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     if left.known and right.known:
         values = np.subtract(left.array, right.array)
-        return [_formed(values, left, slope_of(left) - slope_of(right), place_of(left) - place_of(right))]
+        return [
+            _formed(
+                values, left, left.integers.slope - right.integers.slope, left.integers.place - right.integers.place
+            )
+        ]
     if not left.is_integer:
         return [call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))]
     return [_linear(call, left, right, -1)]
@@ -92,14 +99,14 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
-    slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
-    ends = (*bounds(left), *bounds(right))
+    slope, place = left.integers.slope + sign * right.integers.slope, left.integers.place + sign * right.integers.place
+    ends = (*left.bounds(), *right.bounds())
     if not small(*ends):
-        return _partly(call, left, right, leaning(terms(words, left.dtype), slope, place))
+        return _partly(call, left, right, terms(words, left.dtype).leaning(slope, place))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+    return bounded(words, left.dtype, low + first, high + last).leaning(slope, place)
 
 
 def _partly(call: Call, left: Tensor, right: Tensor, found: Tensor) -> Tensor:
@@ -107,11 +114,11 @@ def _partly(call: Call, left: Tensor, right: Tensor, found: Tensor) -> Tensor:
 
     Were they always, 2^63 times anything would be 0 or 2^63.
     """
-    mine, other = each_bounds(left), each_bounds(right)
+    mine, other = left.each_bounds(), right.each_bounds()
     other = other if call.op == "Add" else (-other[1], -other[0])
     kept = held(*mine) & held(*other)
     safe = kept | (mine[0] == mine[1]) | (other[0] == other[1])
-    return partly_bounded(_opaque(call, left, right, found, safe), mine[0] + other[0], mine[1] + other[1], kept)
+    return _opaque(call, left, right, found, safe).partly_bounded(mine[0] + other[0], mine[1] + other[1], kept)
 
 
 def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array) -> Tensor:
@@ -119,11 +126,11 @@ def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array)
     if np.all(safe):
         return found
     unsafe = np.broadcast_to(np.logical_not(safe), found.shape)
-    if np.any(unsafe & ((slope_of(found) != 0) | (place_of(found) != 0))):
+    if np.any(unsafe & ((found.integers.slope != 0) | (found.integers.place != 0))):
         call.not_for_all("calculates with numbers that depend on the number of samples and data that have no bounds")
     one, two = left.hashed(call.hashing), right.hashed(call.hashing)
     mixed = (call.hashing.mix if call.op == "Sub" else call.hashing.blend)(call.key(), one, two)
-    return replace(found, words=np.where(unsafe, mixed, found.array), _cache={})
+    return replace(found, words=np.where(unsafe, mixed, found.array))
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -134,31 +141,31 @@ def _mul(call: Call) -> Sequence[Tensor]:
         values = np.multiply(left.array, right.array)
         if not left.is_integer:
             return [numbers(np.asarray(values), left.dtype)]
-        slope = slope_of(left) * right.array + slope_of(right) * left.array
-        return [_formed(values, left, slope, place_of(left) * right.array + place_of(right) * left.array)]
+        slope = left.integers.slope * right.array + right.integers.slope * left.array
+        return [_formed(values, left, slope, left.integers.place * right.array + right.integers.place * left.array)]
     if left.is_integer and (left.known or right.known):
         factor, other = (left, right) if left.known else (right, left)
         if factor.depends:
             call.not_for_all("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
         words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
-        slope, place = slope_of(other) * times, place_of(other) * times
-        low, high = bounds(other)
+        slope, place = other.integers.slope * times, other.integers.place * times
+        low, high = other.bounds()
         if low is None or high is None or not small(low, high, times):
-            found = leaning(terms(words, left.dtype), slope, place)
-            one = each_bounds(other)
+            found = terms(words, left.dtype).leaning(slope, place)
+            one = other.each_bounds()
             kept = held(*one) & held(times, times)
             low, high = (np.where(kept, end, 0) * np.where(kept, times, 0) for end in one)
             low, high = np.minimum(low, high), np.maximum(low, high)
             kept = (kept & held(low, high)) | (times == 0)
             safe = kept | ((times >= -1) & (times <= 1))
-            return [partly_bounded(_opaque(call, left, right, found, safe), low, high, kept)]
+            return [_opaque(call, left, right, found, safe).partly_bounded(low, high, kept)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         low, high = np.minimum(*ends), np.maximum(*ends)
         if not small(low, high):
             safe = held(low, high) | ((times >= -1) & (times <= 1))
-            return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
-        return [leaning(bounded(words, left.dtype, low, high), slope, place)]
+            return [_opaque(call, left, right, terms(words, left.dtype).leaning(slope, place), safe)]
+        return [bounded(words, left.dtype, low, high).leaning(slope, place)]
     if left.depends or right.depends:
         call.not_for_all("multiplies data with a number that depends on the number of samples")
     return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
@@ -166,19 +173,20 @@ def _mul(call: Call) -> Sequence[Tensor]:
 
 def _neg(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
+    leaning = np.negative(data.integers.slope), np.negative(data.integers.place)
     if data.known:
         values = np.negative(data.array)
         if not data.is_integer:
             return [numbers(np.asarray(values), data.dtype)]
-        return [formed(np.asarray(values), data.dtype, np.negative(slope_of(data)), np.negative(place_of(data)))]
+        return [formed(np.asarray(values), data.dtype, *leaning)]
     if not data.is_integer:
         return [call.mixed(data.dtype, call.key(), call.words(0))]
-    low, high = bounds(data)
+    low, high = data.bounds()
     if not small(low, high):
         low = high = None
     words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
+    return [found.leaning(*leaning)]
 
 
 def truncated(left: Array, right: Array) -> Array:
@@ -202,7 +210,7 @@ def _div(call: Call) -> Sequence[Tensor]:
         call.not_for_all("divides a number that depends on the number of samples")
     _require_divisor(call, right)
     found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
-    low, high = bounds(left)
+    low, high = left.bounds()
     if (
         left.is_integer
         and right.known
@@ -225,7 +233,7 @@ def _require_divisor(call: Call, divisor: Tensor) -> None:
         if not np.all(divisor.array):
             call.refuse("divides an integer by 0")
         return
-    low, high = each_bounds(divisor)
+    low, high = divisor.each_bounds()
     zero = (low <= 0) & (high >= 0)
     if np.any(zero):
         call.require(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
@@ -241,13 +249,13 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
     values = truncated(*_pair(left.array, right.array))
     if not left.depends and not right.depends:
         return numbers(values, left.dtype)
-    slope, place, divisor = slope_of(left), place_of(left), right.array
+    slope, place, divisor = left.integers.slope, left.integers.place, right.array
     exact = np.all(left.array == values * divisor)
     if exact and not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
         return formed(values, left.dtype, slope // divisor, place // divisor)
-    constant = right.array - slope_of(right) * call.samples
-    positive = right.place is None and np.all(slope_of(right) >= 0) and np.all(constant >= 0)
-    if exact and positive and not np.any(slope - values * slope_of(right)) and not np.any(place):
+    constant = right.array - right.integers.slope * call.samples
+    positive = not right.integers.by_place and np.all(right.integers.slope >= 0) and np.all(constant >= 0)
+    if exact and positive and not np.any(slope - values * right.integers.slope) and not np.any(place):
         return numbers(values, left.dtype)
     call.not_for_all("divides a number that depends on the number of samples")
     return numbers(values, left.dtype)
@@ -284,10 +292,13 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     """Integer terms modulo positive numbers; between two multiples terms stay linear: x in 4..6 modulo 4 -> x - 4."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
     divisor = np.broadcast_to(divisor.astype(np.int64), shape)
-    low, high = each_bounds(data)
+    low, high = data.each_bounds()
     if np.all(low >= 0) and np.all(high < divisor):
         found = data.moved(lambda array: np.broadcast_to(array, shape))
-        return found if found.known or found.low is not None else replace(found, low=found.least, high=found.most)
+        known = found.integers
+        if not found.known and known.low is None:
+            return replace(found, integers=replace(known, low=known.least, high=known.most))
+        return found
     constant = call.hashing.constants(divisor, "INT64")
     words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
     turns = low // divisor
@@ -301,26 +312,26 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
 
 def _keeps_sign(call: Call, data: Tensor) -> bool:
     """Whether numbers are never on another side of 0 for another N: the remainder of C has their sign."""
-    slope = np.asarray(slope_of(data))
+    slope = np.asarray(data.integers.slope)
     first = data.array - slope * (call.samples - 1)  # at N = 1
     same = ((slope >= 0) & (first >= 0)) | ((slope <= 0) & (first <= 0))
-    return data.place is None and bool(np.all(same))
+    return not data.integers.by_place and bool(np.all(same))
 
 
 def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     values = np.asarray((np.fmod if fmod else np.mod)(left.array, right.array))
     if not left.depends and not right.depends:
         return numbers(values, left.dtype)
-    slope, place, divisor = slope_of(left), place_of(left), right.array
+    slope, place, divisor = left.integers.slope, left.integers.place, right.array
     steady = not fmod or _keeps_sign(call, left)
     if steady and not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
         return numbers(values, left.dtype)
     # p * s + c modulo p * N is itself; that c is within [0, p) shows at N = 1.
-    whole = right.place is None and np.all(divisor == slope_of(right) * call.samples)
+    whole = not right.integers.by_place and np.all(divisor == right.integers.slope * call.samples)
     if (
         whole
         and not np.any(slope)
-        and np.all(place == slope_of(right))
+        and np.all(place == right.integers.slope)
         and np.array_equal(values, left.array + 0 * divisor)
     ):
         return formed(values, left.dtype, 0, place)
@@ -348,7 +359,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
         words = terms(join(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
         if not found[0].is_integer or len(found) != 2:
             return [words]
-        ends = [bounds(each) for each in found]
+        ends = [each.bounds() for each in found]
         lows, highs = [end[0] for end in ends], [end[1] for end in ends]
         if any(end is None for end in (*lows, *highs)):
             return [words]
@@ -358,14 +369,14 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
         values = np.asarray(pick(values, each.array))
     if not any(each.depends for each in found):
         return [numbers(values, found[0].dtype)]
-    if len(found) == 2 and all(each.place is None for each in found):
+    if len(found) == 2 and not any(each.integers.by_place for each in found):
         left, right = found
         apart = np.broadcast_to(left.array - right.array, values.shape)
-        slopes = np.broadcast_to(np.asarray(slope_of(left) - slope_of(right)), values.shape)
+        slopes = np.broadcast_to(np.asarray(left.integers.slope - right.integers.slope), values.shape)
         signs = {sign_of(int(a), int(b), call.samples) for a, b in zip(apart.ravel(), slopes.ravel(), strict=True)}
         if len(signs - {"zero"}) <= 1 and "varies" not in signs:
             first = ("positive" in signs) == (call.op == "Max")
-            return [formed(values, left.dtype, slope_of(left if first else right), 0)]
+            return [formed(values, left.dtype, (left if first else right).integers.slope, 0)]
     call.not_for_all("picks one of numbers that depend on the number of samples")
     return [numbers(values, found[0].dtype)]
 

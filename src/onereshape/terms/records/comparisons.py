@@ -9,10 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
+from onereshape.terms.integers import sign_of
 from onereshape.terms.records.arithmetic import operands
-from onereshape.terms.records.bounds import bounds
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, formed, numbers, terms
 
 _COMPARED: Final[dict[str, Any]] = {
     "Equal": np.equal,
@@ -58,10 +57,10 @@ def _plain(tensor: Tensor) -> Any:
 
 def _decided(call: Call, left: Tensor, right: Tensor) -> bool:
     """Whether a comparison of numbers has the same answers for every N: the sign of no difference varies."""
-    if np.any(place_of(left) - place_of(right)):
+    if np.any(left.integers.place - right.integers.place):
         return False
     apart = np.asarray(left.array.astype(np.int64) - right.array.astype(np.int64))
-    slopes = np.broadcast_to(np.asarray(slope_of(left) - slope_of(right)), apart.shape)
+    slopes = np.broadcast_to(np.asarray(left.integers.slope - right.integers.slope), apart.shape)
     signs = {sign_of(int(a), int(b), call.samples) for a, b in zip(apart.ravel(), slopes.ravel(), strict=True)}
     return "varies" not in signs
 
@@ -97,22 +96,22 @@ def _where(call: Call) -> Sequence[Tensor]:
         call.not_for_all("chooses by a number that depends on the number of samples")
     if condition.values is not None:
         chosen = condition.values
-        slope = np.where(chosen, slope_of(left), slope_of(right))
-        place = np.where(chosen, place_of(left), place_of(right))
+        slope = np.where(chosen, left.integers.slope, right.integers.slope)
+        place = np.where(chosen, left.integers.place, right.integers.place)
         if left.known and right.known:
             return [formed(np.where(chosen, left.array, right.array), left.dtype, slope, place)]
         words = np.where(chosen, left.linear(call.hashing), right.linear(call.hashing))
-        ends = [bounds(each) if each.is_integer else (None, None) for each in (left, right)]
+        ends = [each.bounds() if each.is_integer else (None, None) for each in (left, right)]
         low, high = (_chosen(chosen, ends[0][side], ends[1][side]) for side in (0, 1))
         found = terms(words, left.dtype, low, high)
-        return [leaning(found, slope, place)]
+        return [found.leaning(slope, place)]
     if left.depends or right.depends:
         call.not_for_all("chooses by data between numbers that depend on the number of samples")
     parts = [each.hashed(call.hashing) for each in (condition, left, right)]
     found = call.mixed(left.dtype, call.key(op="Where"), *parts)
     if not left.is_integer:
         return [found]
-    ends = [bounds(each) for each in (left, right)]
+    ends = [each.bounds() for each in (left, right)]
     lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
     if len(lows) + len(highs) < 4:
         return [found]

@@ -15,11 +15,11 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, Value, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.integers import once, small
 from onereshape.terms.records.arithmetic import RECORDS as ARITHMETIC
-from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.records.pointwise import cast
 from onereshape.terms.records.reductions import RECORDS as REDUCTIONS
-from onereshape.terms.tensor import Tensor, numbers, once, terms
+from onereshape.terms.tensor import Tensor, bounded, numbers, terms
 
 _ADDEND_MAY_MISS: Final = 11
 _BROADCASTS: Final = 7
@@ -141,7 +141,7 @@ def centred(call: Call, data: Tensor, zero: Tensor | None) -> Tensor:
     if wide.values is not None and point.values is not None:
         return numbers(np.subtract(wide.values, point.values), ir.DataType.INT32)
     words = np.asarray(wide.linear(call.hashing) - point.linear(call.hashing))
-    (low, high), (first, last) = bounds(wide), bounds(point)
+    (low, high), (first, last) = wide.bounds(), point.bounds()
     if low is None or high is None or first is None or last is None:
         return terms(words, ir.DataType.INT32)
     return terms(words, ir.DataType.INT32, once(low) - once(last), once(high) - once(first))
@@ -188,7 +188,7 @@ def within_type(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tenso
     """Sums of `count` products of `left` and `right`, with bounds where the sums fit into their type."""
     if found.words is None:
         return found
-    ends = [end for tensor in (left, right) for end in bounds(tensor)]
+    ends = [end for tensor in (left, right) for end in tensor.bounds()]
     if not small(*ends):
         return found
     sizes = [int(np.abs(once(end)).max(initial=0)) for end in ends if end is not None]

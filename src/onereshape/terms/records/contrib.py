@@ -199,7 +199,7 @@ def _triangle(call: Call) -> Sequence[Tensor]:
     if data.values is not None:
         return [numbers(np.where(kept, data.values, none), data.dtype)]
     zero = numbers(none, data.dtype).linear(call.hashing)
-    ends = [None if end is None else np.where(kept, end, 0) for end in (data.low, data.high)]
+    ends = [None if end is None else np.where(kept, end, 0) for end in (data.integers.low, data.integers.high)]
     return [terms(np.where(kept, data.linear(call.hashing), zero), data.dtype, *ends)]
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, Value, record
-from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -42,7 +41,7 @@ def _chosen(call: Call, condition: Tensor, one: Value, two: Value) -> Value:
     words = hashing.mix(
         call.key(op="Where"), condition.hashed(hashing).reshape(()), one.hashed(hashing), two.hashed(hashing)
     )
-    ends: list[Any] = [end for each in (one, two) for end in bounds(each)] if one.is_integer else [None]
+    ends: list[Any] = [end for each in (one, two) for end in each.bounds()] if one.is_integer else [None]
     if any(end is None for end in ends):
         return terms(words, one.dtype)
     return terms(words, one.dtype, np.minimum(ends[0], ends[2]), np.maximum(ends[1], ends[3]))
@@ -97,7 +96,7 @@ def _part(tensor: Tensor, axis: int, place: int) -> Tensor:
     """The slice of a tensor at a place of an axis, which is gone: `[5, 3] -> [3]`; the other dims grow as before."""
     found = tensor.moved(lambda array: np.take(array, place, axis))
     growth = tuple(each for other, each in enumerate(tensor.growth) if other != axis)
-    return replace(found, growth=growth if any(growth) else (), _cache={})
+    return replace(found, growth=growth if any(growth) else ())
 
 
 def _scan(call: Call) -> Sequence[Value]:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
-
-import numpy as np
 
 from onereshape.terms.call import Call
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.bounds import each_bounds, partly_bounded
-from onereshape.terms.tensor import Tensor
-
-_NONE: Final = np.iinfo(np.int64)
+from onereshape.terms.integers import ENDS
+from onereshape.terms.tensor import Tensor, formed
 
 Together = Callable[[Sequence[Array]], Array]
 """Makes one array of an array from each tensor: a concatenation, say."""
@@ -24,23 +19,15 @@ def merged(call: Call, parts: Sequence[Tensor], together: Together) -> Tensor:
     kind = parts[0].dtype
     if any(each.dtype != kind for each in parts):
         call.refuse("its parts are of several types")
-    beside: dict[str, Any] = {}
-    for name in ("slope", "place"):
-        given = [getattr(each, name) for each in parts]
-        if any(each is not None for each in given):
-            beside[name] = together(
-                [
-                    np.zeros(part.shape, np.int64) if each is None else each
-                    for part, each in zip(parts, given, strict=True)
-                ]
-            )
+    slope = together([each.slopes() for each in parts]) if any(each.depends for each in parts) else 0
+    place = together([each.places() for each in parts]) if any(each.integers.by_place for each in parts) else 0
     if all(each.known for each in parts):
-        return Tensor(kind, values=together([each.array for each in parts]), **beside)
-    found = Tensor(kind, words=together([each.linear(call.hashing) for each in parts]), **beside)
+        return formed(together([each.array for each in parts]), kind, slope, place)
+    found = Tensor(kind, words=together([each.linear(call.hashing) for each in parts])).leaning(slope, place)
     if not kind.is_integer():
         return found
-    ends = [each_bounds(each) for each in parts]
+    ends = [each.each_bounds() for each in parts]
     low, high = (together([end[side] for end in ends]) for side in (0, 1))
-    if all(each.known or each.low is not None for each in parts):
-        return replace(found, low=low, high=high, _cache={})
-    return partly_bounded(found, low, high, (low > _NONE.min) | (high < _NONE.max))
+    if all(each.known or each.integers.low is not None for each in parts):
+        return replace(found, integers=replace(found.integers, low=low, high=high))
+    return found.partly_bounded(low, high, (low > ENDS.min) | (high < ENDS.max))

@@ -10,11 +10,10 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, slope_of
 from onereshape.terms.hashing import Array
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
-from onereshape.terms.tensor import Tensor, numbers
+from onereshape.terms.tensor import Tensor, formed, numbers
 
 _PADS_ARE_INPUT: Final = 11
 
@@ -129,7 +128,7 @@ def _center(call: Call) -> Sequence[Tensor]:
     axes = call.axes(range(data.rank) if asked is None else asked, data.rank)
     if len(target) != len(axes) or any(each < 0 for each in target):
         call.refuse(f"{target} are no sizes of {len(axes)} axes")
-    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), len(target))
+    slopes = call.tensor(1).slopes().ravel()
     dims, kept, filled = [*data.shape], [slice(None)] * data.rank, [slice(None)] * data.rank
     for axis, size, slope in zip(axes, target, slopes.tolist(), strict=True):
         dim = data.shape[axis]
@@ -201,7 +200,8 @@ def _one_hot(call: Call) -> Sequence[Tensor]:
     off, on = values.hashed(call.hashing)
     if not index.is_integer:
         return [call.mixed(values.dtype, call.key(index.dtype.name, depth, call.version < 11), words, where, off, on)]
-    wraps = index.low is None or (index.size and index.low.min() < 0)
+    low = index.integers.low
+    wraps = low is None or (low.size and low.min() < 0)
     key = call.key(depth, call.version < 11) if wraps else call.key()
     return [call.mixed(values.dtype, key, words - where, off, on)]
 

@@ -16,11 +16,10 @@ from typing import Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
+from onereshape.terms.integers import moderate
 from onereshape.terms.records.arithmetic import modulo
-from onereshape.terms.records.bounds import bounds, each_bounds
-from onereshape.terms.tensor import Tensor, moderate, terms
+from onereshape.terms.tensor import Tensor, terms
 
 _BOXES: Final = 1 << 14
 """The most different ranges that the indices of a node may have."""
@@ -35,18 +34,18 @@ def places(call: Call, index: Tensor, length: int) -> Array:
 
 
 def check_index(call: Call, index: Tensor, data: Tensor, axis: int) -> None:
-    """Doubts an index that need not pick of its own sample for every N.
+    """Notes an index that need not pick of its own sample for every N.
 
     Along a dim of p * N * q it is c + slope * N + q * s, with slope a multiple of q below p * q and c within [0, q):
     at the first sample c is not below 0, and at the last it does not reach the next round.
     """
-    slope, place = np.asarray(slope_of(index)), np.asarray(place_of(index))
+    slope, place = np.asarray(index.integers.slope), np.asarray(index.integers.place)
     inner = data.inner(axis)
     if not inner:
         if np.any(slope) or np.any(place):
             call.not_for_all("picks by a number that depends on the number of samples")
         return
-    low, high = each_bounds(index)
+    low, high = index.each_bounds()
     if not index.size:
         return
     if not (moderate(low) and moderate(high)) or np.any(place != inner):
@@ -113,7 +112,7 @@ def column(index: Tensor, axis: int) -> Tensor:
 
 def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
-    low, high = each_bounds(index)
+    low, high = index.each_bounds()
     required = (low < -length) | (high >= length)
     if np.any(required):
         call.require(call.hashing.key("within", length), index.hashed(call.hashing)[required])
@@ -122,10 +121,10 @@ def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array
         return nothing.astype(np.uint64), nothing, nothing
     beyond = (low < 0) | (high >= length)
     if np.any(beyond):
-        if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):
+        if np.any(beyond & ((index.slopes() != 0) | (index.places() != 0))):
             call.not_for_all("picks by a number that depends on the number of samples and has no bounds")
         index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = each_bounds(index)
+        low, high = index.each_bounds()
     return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
 
 
@@ -185,7 +184,7 @@ def _picked(call: Call, data: Tensor, found: Reach, contents: Words, words: Word
     picked = call.hashing.mix(call.key(op="Pick"), words, contents)
     if np.any(one):
         picked = np.where(one, contents, picked)
-    low, high = bounds(data) if data.is_integer else (None, None)
+    low, high = data.bounds() if data.is_integer else (None, None)
     if low is None or high is None or not low.size:
         return terms(picked, data.dtype)
     return terms(picked, data.dtype, np.asarray(int(low.min())), np.asarray(int(high.max())))

@@ -11,11 +11,10 @@ import onnx_ir as ir
 from ml_dtypes import finfo
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
+from onereshape.terms.integers import small
 from onereshape.terms.records.arithmetic import WHOLE, ambiguous, operands
-from onereshape.terms.records.bounds import bounded, bounds, small
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, bounded, formed, numbers, terms
 
 _PLAIN: Final = (
     "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu Log Mish Selu "
@@ -54,7 +53,7 @@ def _exact(call: Call) -> Sequence[Tensor]:
     if data.values is not None and not _open(call.op, data):
         return [numbers(np.asarray(_EXACT[call.op](data.values)).astype(data.values.dtype), data.dtype)]
     found = call.mixed(data.dtype, call.key(), call.words(0))
-    low, high = bounds(data) if data.is_integer else (None, None)
+    low, high = data.bounds() if data.is_integer else (None, None)
     if call.op in {"Relu", "Abs"} and low is not None and high is not None and small(low, high):
         floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
         top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
@@ -124,15 +123,15 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         if not data.depends:
             return numbers(values, kind)
         if kind.is_integer() and np.array_equal(values, data.values):
-            return formed(values, kind, slope_of(data), place_of(data))
+            return formed(values, kind, data.integers.slope, data.integers.place)
         call.not_for_all("casts a number that depends on the number of samples")
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
         call.not_for_all("casts a number that depends on the number of samples")
-    if data.is_integer and kind.is_integer() and data.low is not None and data.high is not None:
-        found = bounded(data.hashed(call.hashing), kind, data.low, data.high)
-        if found.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
-            return leaning(found, slope_of(data), place_of(data))
+    if data.is_integer and kind.is_integer() and data.integers.low is not None:
+        found = bounded(data.hashed(call.hashing), kind, *data.bounds())
+        if found.integers.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
+            return found.leaning(data.integers.slope, data.integers.place)
     key = call.hashing.key("Cast", kind.name, *saturates, call.attribute("round_mode", "up"))
     words = call.hashing.mix(key, data.hashed(call.hashing))
     if not kind.is_integer():
@@ -197,7 +196,7 @@ def _clip(call: Call) -> Sequence[Tensor]:
             continue
         join = call.hashing.blend if data.is_integer else call.hashing.mix
         words = join(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
-        low, high = bounds(found) if data.is_integer else (None, None)
+        low, high = found.bounds() if data.is_integer else (None, None)
         if data.is_integer and end.values is not None:
             least = np.iinfo(data.dtype.numpy()).min if low is None else low
             most = np.iinfo(data.dtype.numpy()).max if high is None else high

@@ -10,9 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import leaning, place_of, slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.sliding import (
     Windows,
     automatic,
@@ -87,10 +85,10 @@ def _leaning(call: Call, data: Tensor, found: Tensor) -> Tensor:
         return found
     channels, plane = data.shape[1], prod(data.shape[2:])
     if data.growth[0] == 1:
-        return leaning(found, 0, channels * plane)
+        return found.leaning(0, channels * plane)
     if data.growth[1] == 1:
         rows = np.arange(data.shape[0]).reshape(-1, *[1] * (data.rank - 1))
-        return leaning(found, rows * plane, plane)
+        return found.leaning(rows * plane, plane)
     call.not_for_all("its indices count over a dim that grows with the number of samples")
     return found
 
@@ -112,11 +110,11 @@ def _max_unpool(call: Call) -> Sequence[Tensor]:
         call.refuse(f"its output_shape is not {list(shape)}, and it is not said how it is filled")
     plane = prod(places)
     first = (np.arange(prod(data.shape[:2])) * plane).reshape(*data.shape[:2], *[1] * count)
-    low, high = bounds(index)
+    low, high = index.bounds()
     if low is None or high is None or np.any(low < first) or np.any(high >= first + plane):
         call.refuse("its indices may be of other planes")
     if data.grows or index.depends:
-        ours = np.all(place_of(index) == data.shape[1] * plane) and not np.any(slope_of(index))
+        ours = np.all(index.integers.place == data.shape[1] * plane) and not np.any(index.integers.slope)
         if not ours or data.growth[:1] != (1,):
             call.not_for_all("its indices count over a dim that grows with the number of samples")
     over = tuple(range(2, data.rank))

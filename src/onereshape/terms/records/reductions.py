@@ -14,12 +14,11 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import Part, formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.bounds import bounded, bounds, small
+from onereshape.terms.integers import Part, small
 from onereshape.terms.records.content import content, growth, switch
 from onereshape.terms.records.reshaping import axes_of
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, bounded, formed, numbers, terms
 
 AxisNumbers = tuple[int, ...]
 
@@ -77,9 +76,9 @@ def _reduced(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor:
     if data.depends:
         call.not_for_all("reduces numbers that depend on the number of samples")
     found = call.mixed(data.dtype, call.key(data.dtype.name), content(call, data, axes))
-    if count and data.is_integer and call.op in {"ReduceMax", "ReduceMin"} and data.low is not None:
+    if count and data.is_integer and call.op in {"ReduceMax", "ReduceMin"} and data.integers.low is not None:
         pick = _EXACT[call.op]
-        return bounded(found.array, data.dtype, pick.reduce(data.low, axes), pick.reduce(data.high, axes))
+        return bounded(found.array, data.dtype, *(pick.reduce(end, axes) for end in data.bounds()))
     return found
 
 
@@ -108,7 +107,7 @@ def _leaning(call: Call, data: Tensor, axes: AxisNumbers, values: Array) -> tupl
         if data.depends or call.op == "ReduceProd":
             call.not_for_all("reduces a dim that grows with the number of samples")
         return 0, 0
-    parts = [np.broadcast_to(np.asarray(part, np.int64), data.shape) for part in (slope_of(data), place_of(data))]
+    parts = [data.slopes(), data.places()]
     if call.op == "ReduceSum":
         return np.add.reduce(parts[0], axes), np.add.reduce(parts[1], axes)
     if call.op == "ReduceProd":
@@ -149,20 +148,16 @@ def _of_extreme(call: Call, values: Array, parts: Sequence[Array], axes: AxisNum
 def _summed(call: Call, data: Tensor, axes: AxisNumbers) -> Tensor | None:
     """A sum of integer terms as a linear form; None where the type may wrap otherwise than 64 bits do."""
     words = np.asarray(np.add.reduce(data.hashed(call.hashing), axes, dtype=np.uint64))
-    low, high = bounds(data)
+    low, high = data.bounds()
     if low is None or high is None or data.values is not None:
         found = terms(words, data.dtype)
     else:
         found = bounded(words, data.dtype, _total(low, axes), _total(high, axes))
-    if not small(found.low, found.high) and words.size:
+    if not small(*found.bounds()) and words.size:
         return None
     if growth(data, axes) and data.depends:
         call.not_for_all("reduces a dim that grows with the number of samples")
-    slope, place = (
-        np.add.reduce(np.broadcast_to(np.asarray(part, np.int64), data.shape), axes)
-        for part in (slope_of(data), place_of(data))
-    )
-    return leaning(found, slope, place)
+    return found.leaning(np.add.reduce(data.slopes(), axes), np.add.reduce(data.places(), axes))
 
 
 def _total(ends: Array, axes: AxisNumbers) -> Array:

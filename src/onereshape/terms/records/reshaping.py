@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array
+from onereshape.terms.integers import sign_of
 from onereshape.terms.records.merging import merged
 from onereshape.terms.tensor import Tensor
 
@@ -52,8 +52,8 @@ def _check_zeros(call: Call, target: Sequence[int]) -> None:
     if call.version < _TARGET_IS_INPUT or not call.tensor(1).depends:
         return
     asked = call.tensor(1)
-    slopes = np.broadcast_to(np.asarray(slope_of(asked)), asked.shape).ravel()
-    if np.any(place_of(asked)) or any(
+    slopes = asked.slopes().ravel()
+    if np.any(asked.integers.place) or any(
         slope and sign_of(each, int(slope), call.samples) != "positive"
         for each, slope in zip(target, slopes, strict=True)
     ):
@@ -125,7 +125,7 @@ def _expand(call: Call) -> Sequence[Tensor]:
     except ValueError:
         call.refuse(f"the dims {list(data.shape)} do not expand to {target}")
     call.check_size(dims)
-    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), len(target)).tolist()
+    slopes = call.tensor(1).slopes().ravel().tolist()
     if any(slope and (slope < 0 or size != slope * call.samples) for size, slope in zip(target, slopes, strict=True)):
         call.not_for_all("expands to a number that is not one for each sample")
     return [data.moved(lambda array: np.broadcast_to(array, dims))]
@@ -223,9 +223,9 @@ def _slice(call: Call) -> Sequence[Tensor]:
 
 def _slopes(call: Call, place: int) -> list[int]:
     tensor = call.tensor(place)
-    if np.any(place_of(tensor)):
+    if np.any(tensor.integers.place):
         call.not_for_all("reads the place of a sample")
-    return [int(each) for each in np.broadcast_to(np.asarray(slope_of(tensor)), tensor.shape).ravel()]
+    return [int(each) for each in tensor.slopes().ravel()]
 
 
 def _part(dim: int, start: int, end: int, step: int) -> slice:
@@ -242,7 +242,7 @@ _FAR: Final = 1 << 31
 
 
 def _check_uniform(call: Call, data: Tensor, axis: int, ends: Sequence[tuple[int, int]], step: int) -> None:
-    """Doubts a cut along a dim that grows, unless it is at multiples of N for every N."""
+    """Notes a cut along a dim that grows, unless it is at multiples of N for every N."""
     growth = data.growth[axis] if data.growth else 0
     dim = data.shape[axis]
     if step != 1 or dim != growth * call.samples:

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import slope_of
 from onereshape.terms.records.coordinates import ResizedAxis, exact, nearest, reads
 from onereshape.terms.tensor import Tensor, terms
 
@@ -144,8 +143,8 @@ def _check_rounding(
 
 
 def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequence[int]) -> None:
-    """Doubts sizes that depend on the number of samples, unless they equal the dims of the data for every N."""
-    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(3))), (len(sizes),))
+    """Notes sizes that depend on the number of samples, unless they equal the dims of the data for every N."""
+    slopes = call.tensor(3).slopes().ravel()
     for place, size, slope in zip(places, sizes, slopes, strict=True):
         growth = data.growth[place] if data.growth else 0
         if slope != growth or (growth and size != data.shape[place]):

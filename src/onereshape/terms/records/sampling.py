@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import slope_of
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.picking import check_index, places, windows
 from onereshape.terms.tensor import Tensor
@@ -46,7 +45,7 @@ def _affine_grid(call: Call) -> Sequence[Tensor]:
     count = len(size) - 2
     if count not in {2, 3} or theta.shape != (size[0], count, count + 1) or min(size) < 1:
         call.refuse(f"the dims {list(theta.shape)} and {size} do not go together")
-    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), (len(size),))
+    slopes = call.tensor(1).slopes().ravel()
     growth = [*theta.growth[:1], 0][0]
     if slopes[0] != growth or any(slopes[1:]) or any(theta.growth[1:]):
         call.not_for_all("makes a grid of a number that depends on the number of samples")

@@ -15,7 +15,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.bounds import bounds, small
+from onereshape.terms.integers import small
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import Reach, check_around, check_index, column, cut_around, growth_of, reach
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -95,7 +95,7 @@ class _Writing:
     @property
     def _small(self) -> bool:
         """Whether sums stay linear: twice what has no bounds, time and again, would be 0 whatever it is."""
-        return small(*bounds(self.data), *bounds(self.updates))
+        return small(*self.data.bounds(), *self.updates.bounds())
 
     def by_data(self) -> Tensor:
         """The data after updates by data: an element depends on all updates that may be written to it."""
@@ -151,7 +151,7 @@ class _Writing:
         """The bounds of the data after updates that replace integers: the least and the largest of both; else None."""
         if self.reduction != "none" or not self.data.is_integer:
             return None, None
-        ends = [bounds(each) for each in (self.data, self.updates) if each.size]
+        ends = [each.bounds() for each in (self.data, self.updates) if each.size]
         lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
         if len(lows) < len(ends) or len(highs) < len(ends) or not ends:
             return None, None

@@ -10,10 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.forms import formed, place_of, slope_of
 from onereshape.terms.hashing import Array
 from onereshape.terms.records.pointwise import type_of
-from onereshape.terms.tensor import Tensor, numbers
+from onereshape.terms.tensor import Tensor, formed, numbers
 
 
 def _constant(call: Call) -> Sequence[Tensor]:
@@ -92,8 +91,8 @@ def _range(call: Call) -> Sequence[Tensor]:
     values = np.asarray(start + np.arange(count) * delta).astype(dtype.numpy())
     if not any(each.depends for each in given):
         return [numbers(values, dtype)]
-    slopes = [int(np.max(slope_of(each))) for each in given]
-    places = [np.any(place_of(each)) for each in given]
+    slopes = [int(np.max(each.integers.slope)) for each in given]
+    places = [np.any(each.integers.place) for each in given]
     length = (limit - start) - (slopes[1] - slopes[0]) * call.samples  # what is left of it at N = 0
     if any(places) or slopes[2] or slopes[0] or slopes[1] != delta or length:
         call.not_for_all("counts to a number that is not a step for each sample")

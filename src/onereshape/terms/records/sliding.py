@@ -127,7 +127,7 @@ def _count(call: Call, room: int, stride: int, inside: int, *, ceil: bool) -> in
 
 
 def check_growth(call: Call, data: Tensor, windows: Sequence[Windows]) -> None:
-    """Doubts windows over a dim that grows with the number of samples."""
+    """Notes windows over a dim that grows with the number of samples."""
     growth = data.growth[data.rank - len(windows) :] if data.growth else ()
     if any(grows and not each.plain for grows, each in zip(growth, windows, strict=False)):
         call.not_for_all("has windows over a dim that grows with the number of samples")

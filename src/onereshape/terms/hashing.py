@@ -67,6 +67,14 @@ class Hashing:
         digest = blake2b(text, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
         return int.from_bytes(digest, "little")
 
+    def is_real(self, _kind: str) -> bool:
+        """Whether elements of this type are read as real numbers, and not as expressions of floats."""
+        return False
+
+    def opaque(self, words: Words) -> Words:
+        """The words of elements for a function of which nothing is known: the elements' own."""
+        return words
+
     @_wrapping
     def multipliers(self, count: int) -> Words:
         """An odd word for each of `count` places; more places begin with the words of fewer."""

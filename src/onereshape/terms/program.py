@@ -59,11 +59,13 @@ class _FixedNode:
         return self._letters[types]
 
 
-def _known(node: ir.Node, opsets: Mapping[str, int]) -> _FixedNode:
+def _known(
+    node: ir.Node, opsets: Mapping[str, int], records: Mapping[tuple[str, str], Record]
+) -> _FixedNode:
     name = str(node.name or node.outputs[0].name)
     here = f"{node.op_type} {name}"
     domain = "" if node.domain == "ai.onnx" else node.domain
-    record = RECORDS.get((domain, node.op_type))
+    record = records.get((domain, node.op_type))
     opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
     ours = domain in {"", LEARNED}
     found = schema(node.op_type, opset, domain) if ours else None
@@ -91,9 +93,17 @@ def _value(attribute: ir.Attr) -> Any:
 class Program:
     """A model and its constants."""
 
-    def __init__(self, model: ir.Model, hashing: Hashing, limits: Limits) -> None:
+    def __init__(
+        self,
+        model: ir.Model,
+        hashing: Hashing,
+        limits: Limits,
+        records: Mapping[tuple[str, str], Record] = RECORDS,
+    ) -> None:
         self.model = model
         self.hashing = hashing
+        self.records = records
+        """What each operator does to elements, by domain and name; one that is not here is read by its body."""
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
@@ -260,7 +270,7 @@ class _Run:
             return _enough(node, self.function(function, inputs, there, node))
         known = self.program.known.get(node)
         if known is None:
-            known = self.program.known[node] = _known(node, opsets)
+            known = self.program.known[node] = _known(node, opsets, self.program.records)
         letters = known.letters(node, inputs)
         if known.record is None:
             body = _composed(known, node, inputs, there)

@@ -167,9 +167,12 @@ class Tensor:
     def hashed(self, hashing: Hashing) -> Words:
         """A word for each element, for functions of it: that of an integer is of its value, whatever its type."""
         words = self.linear(hashing)
-        if not self.wraps:
+        real = hashing.is_real(self.dtype.name)
+        if not self.wraps and not real:
             return words
         found: Words | None = self._cache.get("words")
+        if real and found is None:
+            found = self._cache["words"] = hashing.opaque(words)
         if found is None:
             found = hashing.mix(hashing.key("wraps", self.dtype.name), words)
             if self.values is not None:
@@ -180,7 +183,7 @@ class Tensor:
 
     def folded(self, hashing: Hashing, axes: tuple[int, ...]) -> Words:
         """The content along axes; that of a constant is kept."""
-        if self.words is not None:
+        if self.words is not None or hashing.is_real(self.dtype.name):
             return hashing.fold(self.hashed(hashing), axes)
         found: Words | None = self._cache.get(axes)
         if found is None:

@@ -24,7 +24,7 @@ from onereshape.terms.records.sliding import (
 from onereshape.terms.tensor import Tensor, terms
 
 
-def _windows(call: Call, data: Tensor) -> list[Windows]:
+def pool_windows(call: Call, data: Tensor) -> list[Windows]:
     if data.rank < 3:
         call.refuse(f"the dims {list(data.shape)} are not those of a pool")
     if not call.attribute("kernel_shape"):
@@ -54,7 +54,7 @@ def _pool_key(call: Call, name: str, count: int, *parts: Any) -> int:
 def max_pool(call: Call) -> Sequence[Tensor]:
     """MaxPool: the largest element of each window, and its index, if that output is read."""
     data = call.tensor(0)
-    windows = _windows(call, data)
+    windows = pool_windows(call, data)
     content = _pooled(call, data, windows, _nothing(call))
     key = _pool_key(call, "MaxPool", prod(each.kernel for each in windows))
     found = call.mixed(data.dtype, key, content)
@@ -126,7 +126,7 @@ def _max_unpool(call: Call) -> Sequence[Tensor]:
 
 def _average_pool(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    windows = _windows(call, data)
+    windows = pool_windows(call, data)
     counted = bool(call.attribute("count_include_pad", 0))
     key = _pool_key(call, "AveragePool", prod(each.kernel for each in windows))
     pad = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name) if counted else _nothing(call)
@@ -135,7 +135,7 @@ def _average_pool(call: Call) -> Sequence[Tensor]:
 
 def _lp_pool(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    windows = _windows(call, data)
+    windows = pool_windows(call, data)
     key = _pool_key(call, "LpPool", prod(each.kernel for each in windows), float(call.attribute("p", 2)))
     return [call.mixed(data.dtype, key, _pooled(call, data, windows, _nothing(call)))]
 

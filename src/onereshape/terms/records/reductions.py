@@ -35,21 +35,21 @@ _OTHERS: Final = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Re
 _LARGEST: Final = 1 << 62
 
 
-def _reduce(call: Call) -> Sequence[Tensor]:
-    data = call.tensor(0)
-    since = 13 if call.op == "ReduceSum" else 18
-    given = axes_of(call, since=since)
+def reduced_axes(call: Call, rank: int) -> AxisNumbers:
+    """The axes of a reduction, from the front; () where it is told to reduce none."""
+    given = axes_of(call, since=13 if call.op == "ReduceSum" else 18)
     if call.has(1) and call.tensor(1).depends:
         call.not_for_all("its axes depend on the number of samples")
     if given:
-        axes = call.axes(given, data.rank)
-    elif switch(call, "noop_with_empty_axes"):
-        if call.op in _IDENTITIES:
-            return [data]
-        axes = ()
-    else:
-        axes = tuple(range(data.rank))
-    axes = tuple(sorted(axes))
+        return tuple(sorted(call.axes(given, rank)))
+    return () if switch(call, "noop_with_empty_axes") else tuple(range(rank))
+
+
+def _reduce(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    axes = reduced_axes(call, data.rank)
+    if not axes and data.rank and call.op in _IDENTITIES:
+        return [data]
     found = _reduced(call, data, axes)
     if switch(call, "keepdims", 1):
         return [found.moved(lambda array: np.expand_dims(array, axes))]

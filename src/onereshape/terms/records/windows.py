@@ -39,7 +39,7 @@ def _conv(call: Call) -> Sequence[Tensor]:
 
 def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, outside: Tensor | None = None) -> Tensor:
     """The convolution of data, with zeros beside the data, or the number `outside`."""
-    group = _group(call, data, weights)
+    group = group_of(call, data, weights)
     outputs, channels, *kernel = weights.shape
     if data.shape[1] != channels * group or outputs % group:
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
@@ -51,7 +51,7 @@ def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, o
     return _together(call, data, rows, columns.reshape(group, -1), bias)
 
 
-def _group(call: Call, data: Tensor, weights: Tensor) -> int:
+def group_of(call: Call, data: Tensor, weights: Tensor) -> int:
     """The number of groups, of operands that may be those of a convolution."""
     group = int(call.attribute("group", 1))
     if data.rank < 3 or weights.rank != data.rank or group < 1:
@@ -96,11 +96,11 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
     """A convolution of the elements with zeros between them, by a kernel that is read backwards."""
     data, weights = call.tensor(0), call.tensor(1)
     bias = call.tensor(2) if call.has(2) else None
-    group = _group(call, data, weights)
+    group = group_of(call, data, weights)
     channels, outputs, *kernel = weights.shape
     if data.shape[1] != channels or channels % group:
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
-    windows = _spread(call, data.shape[2:], kernel)
+    windows = spread_windows(call, data.shape[2:], kernel)
     check_growth(call, data, windows)
     words, zero = _folded_channels(call, data, group, kernel)
     rows = _spread_rows(call, words, zero, windows)
@@ -113,7 +113,7 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
     return [_together(call, data, rows, columns, bias)]
 
 
-def _spread(call: Call, dims: Sequence[int], kernel: Sequence[int]) -> list[Windows]:
+def spread_windows(call: Call, dims: Sequence[int], kernel: Sequence[int]) -> list[Windows]:
     """The windows in which a ConvTranspose adds each element, along each axis; `count` is the size of the answer."""
     count = len(dims)
     strides, dilations = sizes(call, "strides", count), sizes(call, "dilations", count)

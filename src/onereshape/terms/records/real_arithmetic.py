@@ -1,0 +1,237 @@
+"""Sums, products and quotients of real numbers: calculated, so that it does not matter how a formula is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, Rule, record
+from onereshape.terms.reals import KINDS, Reals
+from onereshape.terms.records.arithmetic import operands
+from onereshape.terms.records.content import switch
+from onereshape.terms.records.reductions import reduced_axes
+from onereshape.terms.seen import Numbers
+from onereshape.terms.tensor import Tensor, terms
+
+_POWERS: Final = 8
+"""The highest power that is multiplied out."""
+
+
+def reals_of(call: Call, *tensors: Tensor) -> list[Numbers]:
+    """The numbers of tensors: those of constants as they are, where there are no others."""
+    if all(each.known for each in tensors):
+        return [each.array.astype(np.float64) for each in tensors]
+    return [each.linear(call.hashing).view(np.float64) for each in tensors]
+
+
+def calculated(call: Call, found: Any, kind: ir.DataType, *read: Tensor) -> Tensor:
+    """A tensor of numbers that were calculated from the tensors that were read: constants from constants."""
+    found = np.asarray(found, np.float64)
+    if all(each.known for each in read):
+        return Tensor(kind, values=found)
+    if not np.isfinite(found).all():
+        call.refuse("its numbers are not finite")
+    return terms(found.view(np.uint64), kind)
+
+
+def settled(call: Call, numbers: Numbers) -> Numbers:
+    """Numbers that an opaque function is given, such as a divisor: those that were seen, rounded otherwise."""
+    if not isinstance(call.hashing, Reals):
+        raise TypeError("real numbers are asked for in a run on words")
+    return call.hashing.seen.settled(numbers)
+
+
+def by_numpy(function: Callable[..., Any]) -> Rule:
+    """The rule of an elementwise operator that NumPy's function of the same operands calculates."""
+
+    def rule(call: Call) -> Sequence[Tensor]:
+        given = operands(call)
+        with np.errstate(all="ignore"):
+            found = function(*reals_of(call, *given))
+        return [calculated(call, found, given[0].dtype, *given)]
+
+    return rule
+
+
+def _sum(*numbers: Numbers) -> Numbers:
+    found = numbers[0]
+    for each in numbers[1:]:
+        found = found + each
+    return found
+
+
+def _mean(*numbers: Numbers) -> Numbers:
+    return _sum(*numbers) / len(numbers)
+
+
+def quotient(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """A quotient; what it is divided by is settled first, as it may be near 0."""
+    above, below = reals_of(call, left, right)
+    if not right.known:
+        below = settled(call, below)
+    with np.errstate(all="ignore"):
+        return calculated(call, above / below, left.dtype, left, right)
+
+
+def _div(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    return [quotient(call, left, right)]
+
+
+def _reciprocal(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    return [quotient(call, Tensor(data.dtype, values=np.ones((), np.float64)), data)]
+
+
+def root(call: Call, data: Tensor) -> Tensor:
+    """The square root: opaque, but of constants."""
+    if data.known:
+        with np.errstate(all="ignore"):
+            return calculated(call, np.sqrt(data.array.astype(np.float64)), data.dtype, data)
+    return call.mixed(data.dtype, call.key(op="Sqrt"), data.hashed(call.hashing))
+
+
+def _sqrt(call: Call) -> Sequence[Tensor]:
+    return [root(call, call.tensor(0))]
+
+
+def _pow(call: Call) -> Sequence[Tensor]:
+    """Powers by small integers are products, those by halves are roots; all others are opaque."""
+    left, right = operands(call)
+    if left.known and right.known:
+        with np.errstate(all="ignore"):
+            return [calculated(call, np.power(*reals_of(call, left, right)), left.dtype, left, right)]
+    if right.known and right.size == 1 and right.rank <= left.rank:
+        power = float(right.array.reshape(()))
+        one = Tensor(left.dtype, values=np.ones((), np.float64))
+        if abs(power) in {0.5, *range(1, _POWERS + 1)}:
+            found = root(call, left) if abs(power) == 0.5 else _power(call, left, int(abs(power)))
+            return [found if power > 0 else quotient(call, one, found)]
+    return [call.mixed(left.dtype, call.key(op="Pow"), *(each.hashed(call.hashing) for each in (left, right)))]
+
+
+def _power(call: Call, data: Tensor, power: int) -> Tensor:
+    (numbers,) = reals_of(call, data)
+    with np.errstate(all="ignore"):
+        return calculated(call, numbers**power, data.dtype, data)
+
+
+def _reduce(call: Call) -> Sequence[Tensor]:
+    """Sums, means, sums of squares and their roots along axes."""
+    data = call.tensor(0)
+    axes = reduced_axes(call, data.rank)
+    if not prod(data.shape[axis] for axis in axes) and call.op == "ReduceMean":
+        call.refuse("the mean of nothing is not defined")
+    (numbers,) = reals_of(call, data)
+    keep = switch(call, "keepdims", 1)
+    with np.errstate(all="ignore"):
+        if call.op in {"ReduceSumSquare", "ReduceL2"}:
+            numbers = numbers * numbers
+        reduce = np.mean if call.op == "ReduceMean" else np.sum
+        found = calculated(call, reduce(numbers, axis=axes, keepdims=keep), data.dtype, data)
+    return [root(call, found) if call.op == "ReduceL2" else found]
+
+
+def _extreme(call: Call) -> Sequence[Tensor]:
+    """Max and Min, in any order of their operands."""
+    given = operands(call)
+    if all(each.known for each in given):
+        pick = np.maximum if call.op == "Max" else np.minimum
+        found = given[0].array.astype(np.float64)
+        for each in given[1:]:
+            found = pick(found, each.array)
+        return [calculated(call, found, given[0].dtype, *given)]
+    return [limited(call, call.op, *given)]
+
+
+def limited(call: Call, op: str, *given: Tensor) -> Tensor:
+    """The largest or the smallest of tensors."""
+    if len(given) == 1:
+        return given[0]
+    words = call.hashing.blend(call.key(op=op), *(each.hashed(call.hashing) for each in given))
+    return terms(words, given[0].dtype)
+
+
+def _relu(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    zero = Tensor(data.dtype, values=np.zeros((), np.float64))
+    return [limited(call, "Max", data, zero)]
+
+
+def _cumulated(call: Call) -> Sequence[Tensor]:
+    """Running sums, exclusive and backwards as asked."""
+    data, given = call.tensor(0), call.tensor(1)
+    if given.size != 1 or not given.is_integer:
+        call.refuse("its axis is no integer")
+    axis = call.axis(int(call.scalar(1)), data.rank)
+    (numbers,) = reals_of(call, data)
+    turned = np.flip(numbers, axis) if switch(call, "reverse") else numbers
+    with np.errstate(all="ignore"):
+        found = np.cumsum(turned, axis)
+        found = found - turned if switch(call, "exclusive") else found
+    return [calculated(call, np.flip(found, axis) if switch(call, "reverse") else found, data.dtype, data)]
+
+
+def _batch_normalization(call: Call) -> Sequence[Tensor]:
+    """(X - mean) / sqrt(variance + epsilon) * scale + B, for each channel."""
+    data = call.tensor(0)
+    if call.outputs > 1 or call.attribute("training_mode", 0) or call.version < 9 or data.rank < 2:
+        call.refuse("it is one of training, or of a first opset")
+    scale, bias, mean, variance = (
+        call.shaped(place, data.shape[1]).moved(lambda array: array.reshape(-1, *[1] * (data.rank - 2)))
+        for place in range(1, 5)
+    )
+    (spread,) = reals_of(call, variance)
+    under = root(call, calculated(call, spread + call.attribute("epsilon", 1e-5), data.dtype, variance))
+    factor = quotient(call, scale, under)
+    numbers, centre, times, more = reals_of(call, data, mean, factor, bias)
+    with np.errstate(all="ignore"):
+        return [calculated(call, (numbers - centre) * times + more, data.dtype, data, mean, factor, bias)]
+
+
+def _cast(call: Call) -> Sequence[Any] | None:
+    """A float of another width is the same number; None where the type is another."""
+    data = call.tensor(0)
+    kind = call.tensor(1).dtype if call.op == "CastLike" else _named(call.attribute("to"))
+    if data.dtype.name not in KINDS or kind is None or kind.name not in KINDS:
+        return None
+    if data.known:
+        return [Tensor(kind, values=data.values)]
+    return [Tensor(kind, words=data.words)]
+
+
+def _named(number: Any) -> ir.DataType | None:
+    try:
+        return ir.DataType(number)
+    except ValueError:
+        return None
+
+
+def _identity(call: Call) -> Sequence[Any]:
+    return [call.inputs[0]]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "Add": record(by_numpy(np.add)),
+    "Sub": record(by_numpy(np.subtract)),
+    "Mul": record(by_numpy(np.multiply)),
+    "Neg": record(by_numpy(np.negative)),
+    "Sum": record(by_numpy(_sum)),
+    "Mean": record(by_numpy(_mean)),
+    "Div": record(_div),
+    "Reciprocal": record(_reciprocal),
+    "Sqrt": record(_sqrt),
+    "Pow": record(_pow),
+    "Max": record(_extreme),
+    "Min": record(_extreme),
+    "Relu": record(_relu),
+    "CumSum": record(_cumulated),
+    "BatchNormalization": record(_batch_normalization),
+    **dict.fromkeys(("ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare"), record(_reduce)),
+}
+
+CASTS: Final[dict[str, Callable[[Call], Sequence[Any] | None]]] = dict.fromkeys(("Cast", "CastLike"), _cast)

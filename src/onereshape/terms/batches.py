@@ -121,12 +121,10 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
                 f"{list(words.shape)}"
             )
         if not np.array_equal(words, theirs.hashed(trial.hashing)):
-            where = first_difference(
-                trial.original,
-                trial.repaired,
-                *(trial.feeds(each, labels) for each in (trial.original, trial.repaired)),
-            )
-            raise Differs(f"output {name!r} is another expression at {trial.symbol} = {size}{where}")
+            before, after = (trial.feeds(each, labels) for each in (trial.original, trial.repaired))
+            where = first_difference(trial.original, trial.repaired, before, after)
+            begins = f", from {where} on" if where else ""
+            raise Differs(f"output {name!r} is another expression at {trial.symbol} = {size}{begins}")
         trial.elements[name] = trial.elements.get(name, 0) + mine.size
     trial.note(size, first=True)
     if size == 1:

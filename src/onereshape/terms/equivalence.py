@@ -10,16 +10,16 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.ground.text import JSON, as_json, brief
-from onereshape.terms.batches import Differs, check_duties, check_interface, check_names, tensor
-from onereshape.terms.call import Value
+from onereshape.terms.batches import Differs, check_interface, check_names, check_preconditions, tensor
 from onereshape.terms.feeding import feed
-from onereshape.terms.hashing import Array
+from onereshape.terms.first_difference import first_difference
+from onereshape.terms.hashing import Array, Hashing
+from onereshape.terms.landmarks import TOLERANCE, close
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
-from onereshape.terms.readings import REAL_RECORDS
 from onereshape.terms.reals import Reals
+from onereshape.terms.records import REAL_RECORDS
 from onereshape.terms.refusal import NotProven
-from onereshape.terms.seen import TOLERANCE, close
 from onereshape.terms.tensor import Tensor
 
 _WORLDS: Final = (0, 13)
@@ -89,8 +89,6 @@ def prove_equivalent(  # noqa: PLR0913 - what a proof depends on
             for below in _WORLDS:
                 _compare(_Pair(original, other, sizes, given or {}, bound), Reals(seed + below, below=below))
             compared.append(dict(sizes))
-        if not compared:
-            raise NotProven("there are no sizes to compare at")
     except NotProven as stop:
         verdict, why = "unknown", stop.why
     except Differs as stop:
@@ -99,6 +97,8 @@ def prove_equivalent(  # noqa: PLR0913 - what a proof depends on
         verdict, why, parted = "not equivalent", stop.why, stop.parted
     except (MemoryError, RecursionError):
         verdict, why = "unknown", "to read it takes more memory than there is"
+    if verdict == "equivalent" and not compared:
+        verdict, why = "unknown", "there are no sizes to compare at"
     return Equivalence(verdict, why, tuple(compared), TOLERANCE, parted, seed)
 
 
@@ -120,7 +120,7 @@ def _compare(pair: _Pair, reals: Reals) -> None:
     """Reads both models with the same numbers; _Apart where an output has others."""
     first, second = (Program(each, reals, pair.limits, REAL_RECORDS) for each in (pair.original, pair.other))
     wanted, _ = first.run(pair.feeds(pair.original, reals))
-    reals.seen.learns = False
+    reals.landmarks.learns = False
     got, _ = second.run(pair.feeds(pair.other, reals))
     check_names(wanted, got)
     for name, value in wanted.items():
@@ -128,10 +128,9 @@ def _compare(pair: _Pair, reals: Reals) -> None:
         if mine.dtype != theirs.dtype or mine.shape != theirs.shape:
             raise _Apart(f"output {name!r} has dims {list(theirs.shape)}, and should have {list(mine.shape)}", "")
         if not _same(mine, theirs, reals):
-            reals.seen.learns = True
             parted = _parted(pair, Reals(reals.seed, below=reals.below))
             raise _Apart(f"output {name!r} is another formula{f', from {parted} on' if parted else ''}", parted)
-    check_duties(first.duties, second.duties)
+    check_preconditions(first.preconditions, second.preconditions)
 
 
 def _same(mine: Tensor, theirs: Tensor, reals: Reals) -> bool:
@@ -143,37 +142,28 @@ def _same(mine: Tensor, theirs: Tensor, reals: Reals) -> bool:
 
 def _parted(pair: _Pair, reals: Reals) -> str:
     """The first node of the other model whose output has other numbers than the original's value of that name."""
-    wanted: dict[str, Any] = {}
-    found: list[str] = []
 
-    def sketch(tensor: Tensor) -> Any:
-        numbers = tensor.linear(reals)
-        if not reals.is_real(tensor.dtype.name):
-            return tensor.shape, numbers.tobytes()
-        flat = np.ascontiguousarray(numbers).view(np.float64).ravel()
-        return tensor.shape, flat[:: max(1, flat.size // 1024)].copy()
+    def fed(model: ir.Model) -> tuple[Program, dict[str, Tensor]]:
+        return Program(model, reals, pair.limits, REAL_RECORDS), pair.feeds(model, reals)
 
-    def note(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
-        for value, result in zip(node.outputs, results, strict=True):
-            if isinstance(result, Tensor) and value.name:
-                wanted.setdefault(value.name, sketch(result))
-        return results
+    (first, before), (second, after) = fed(pair.original), fed(pair.other)
+    return first_difference(first, second, before, after, sketched=_sketched, alike=_alike)
 
-    def compare(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
-        for value, result in zip(node.outputs, results, strict=True):
-            if isinstance(result, Tensor) and value.name in wanted and not found:
-                mine, theirs = wanted[value.name], sketch(result)
-                alike = mine[0] == theirs[0] and (
-                    mine[1] == theirs[1] if isinstance(mine[1], bytes) else close(theirs[1], mine[1])
-                )
-                if not alike:
-                    found.append(f"{node.op_type} {node.name or value.name}")
-        return results
 
-    try:
-        Program(pair.original, reals, pair.limits, REAL_RECORDS).run(pair.feeds(pair.original, reals), note)
-        reals.seen.learns = False
-        Program(pair.other, reals, pair.limits, REAL_RECORDS).run(pair.feeds(pair.other, reals), compare)
-    except NotProven:
-        pass
-    return found[0] if found else ""
+_SKETCHED: Final = 1024
+"""Elements of a tensor that are kept to find where two models part."""
+
+Sketch = tuple[tuple[int, ...], Any]
+
+
+def _sketched(hashing: Hashing, tensor: Tensor) -> Sketch:
+    """The dims of a tensor and some of its numbers, or the words of what are no real numbers."""
+    words = np.ascontiguousarray(tensor.linear(hashing)).reshape(-1)
+    some = words[:: max(1, words.size // _SKETCHED)].copy()
+    return tensor.shape, some.view(np.float64) if hashing.is_real(tensor.dtype.name) else some
+
+
+def _alike(one: Sketch, two: Sketch) -> bool:
+    if one[0] != two[0] or one[1].dtype != two[1].dtype:
+        return False
+    return close(one[1], two[1]) if one[1].dtype == np.float64 else np.array_equal(one[1], two[1])

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq
+from typing import Any
 
 import onnx_ir as ir
 
 from onereshape.terms.call import Value
-from onereshape.terms.every_batch import Print, printed
+from onereshape.terms.every_batch import printed
+from onereshape.terms.hashing import Hashing
 from onereshape.terms.program import Program
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
 
-def first_difference(
-    original: Program, repaired: Program, before: Mapping[str, Tensor], after: Mapping[str, Tensor]
+def first_difference(  # noqa: PLR0913, PLR0917 - two runs, and how what they make is compared
+    original: Program,
+    repaired: Program,
+    before: Mapping[str, Tensor],
+    after: Mapping[str, Tensor],
+    sketched: Callable[[Hashing, Tensor], Any] = printed,
+    alike: Callable[[Any, Any], bool] = eq,
 ) -> str:
-    """The first node of the repaired model whose output differs from the value of that name in the original."""
-    wanted: dict[str, Print] = {}
+    """The first node of the repaired model whose output is not the original's value of that name; "" where none is.
+
+    `sketched` makes what is kept of a tensor, and `alike` says whether two of these are of the same.
+    """
+    wanted: dict[str, Any] = {}
 
     def note(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
         for value, result in zip(node.outputs, results, strict=True):
             if isinstance(result, Tensor) and value.name:
-                wanted.setdefault(value.name, printed(original.hashing, result))
+                wanted.setdefault(value.name, sketched(original.hashing, result))
         return results
 
     found: list[str] = []
 
     def compare(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
         for value, result in zip(node.outputs, results, strict=True):
-            if isinstance(result, Tensor) and value.name in wanted and not found:
-                mine = printed(repaired.hashing, result)
-                if mine != wanted[value.name]:
-                    found.append(f"{node.op_type} {node.name or value.name}")
+            if found or not isinstance(result, Tensor) or value.name not in wanted:
+                continue
+            if not alike(sketched(repaired.hashing, result), wanted[value.name]):
+                found.append(f"{node.op_type} {node.name or value.name}")
         return results
 
     try:
@@ -40,4 +51,4 @@ def first_difference(
         repaired.run(after, compare)
     except NotProven:
         pass
-    return f", from {found[0]} on" if found else ""
+    return found[0] if found else ""

@@ -59,9 +59,7 @@ class _FixedNode:
         return self._letters[types]
 
 
-def _known(
-    node: ir.Node, opsets: Mapping[str, int], records: Mapping[tuple[str, str], Record]
-) -> _FixedNode:
+def _known(node: ir.Node, opsets: Mapping[str, int], records: Mapping[tuple[str, str], Record]) -> _FixedNode:
     name = str(node.name or node.outputs[0].name)
     here = f"{node.op_type} {name}"
     domain = "" if node.domain == "ai.onnx" else node.domain

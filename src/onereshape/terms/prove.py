@@ -142,8 +142,7 @@ def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
             why = f"output {name!r} has dims {list(theirs.shape)}{here}, and should have {list(mine.shape)}"
             raise Differs(why)
         if not np.array_equal(mine.hashed(trial.hashing), theirs.hashed(trial.hashing)):
-            raise Differs(
-                f"output {name!r} is another expression{here}{first_difference(trial.original, trial.repaired, *feeds)}"
-            )
+            where = first_difference(trial.original, trial.repaired, *feeds)
+            raise Differs(f"output {name!r} is another expression{here}{f', from {where} on' if where else ''}")
         trial.elements[name] = trial.elements.get(name, 0) + mine.size
     trial.compared.append(dict(sizes))

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 
 from onereshape.terms.hashing import Array, Hashing, Words
+from onereshape.terms.landmarks import Landmarks, Numbers
 from onereshape.terms.tensor import once
-from onereshape.terms.seen import Numbers, Seen
 
 KINDS: Final = frozenset({"FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16"})
 """The element types that are read as real numbers."""
@@ -42,7 +42,7 @@ class Reals(Hashing):
         super().__init__(seed)
         self.below = below
         self._exponent = np.uint64(_BIAS - below) << _FRACTION
-        self.seen = Seen()
+        self.landmarks = Landmarks()
 
     def is_real(self, kind: str) -> bool:
         """Whether elements of this type are real numbers."""
@@ -78,5 +78,5 @@ class Reals(Hashing):
     def opaque(self, words: Words) -> Words:
         """The words of numbers, given as bits: equal ones, and such as are as good as equal, have the same."""
         few = once(words)
-        found = super().mix(self.key("real"), self.seen.settled(few.view(np.float64)).view(np.uint64))
+        found = super().mix(self.key("real"), self.landmarks.settled(few.view(np.float64)).view(np.uint64))
         return np.broadcast_to(found, words.shape)

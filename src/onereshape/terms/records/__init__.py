@@ -46,6 +46,7 @@ from onereshape.terms.records import (
     states,
     windows,
 )
+from onereshape.terms.records.real_records import in_reals
 
 _FAMILIES: Final = (
     *(along, arithmetic, attention, comparisons, contractions, contrib, contrib_attention, contrib_quantised),
@@ -58,3 +59,6 @@ RECORDS: Final[dict[tuple[str, str], Record]] = {
     ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()
 }
 """The records by domain and operator: `("", "Add")`, `("com.microsoft", "Gelu")`."""
+
+REAL_RECORDS: Final[dict[tuple[str, str], Record]] = in_reals(RECORDS)
+"""The records where floats are real numbers."""

@@ -10,11 +10,11 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, Rule, record
+from onereshape.terms.landmarks import Numbers
 from onereshape.terms.reals import KINDS, Reals
 from onereshape.terms.records.arithmetic import operands
 from onereshape.terms.records.content import switch
 from onereshape.terms.records.reductions import reduced_axes
-from onereshape.terms.seen import Numbers
 from onereshape.terms.tensor import Tensor, terms
 
 _POWERS: Final = 8
@@ -42,7 +42,7 @@ def settled(call: Call, numbers: Numbers) -> Numbers:
     """Numbers that an opaque function is given, such as a divisor: those that were seen, rounded otherwise."""
     if not isinstance(call.hashing, Reals):
         raise TypeError("real numbers are asked for in a run on words")
-    return call.hashing.seen.settled(numbers)
+    return call.hashing.landmarks.settled(numbers)
 
 
 def by_numpy(function: Callable[..., Any]) -> Rule:

@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.records.real_arithmetic import calculated, reals_of
+from onereshape.terms.landmarks import Numbers
 from onereshape.terms.records.pools import pool_windows
+from onereshape.terms.records.real_arithmetic import calculated, reals_of
 from onereshape.terms.records.sliding import Windows, windows_of, within
 from onereshape.terms.records.windows import group_of, spread_windows
-from onereshape.terms.seen import Numbers
 from onereshape.terms.tensor import Tensor
 
 _WORK: Final = 1 << 40
@@ -49,7 +49,7 @@ def _matmul(call: Call) -> Sequence[Tensor]:
 
 
 def _gemm(call: Call) -> Sequence[Tensor]:
-    """alpha * A * B + beta * C, with A and B turned as asked."""
+    """The product alpha * A * B + beta * C, with A and B turned as asked."""
     given = call.tensors()
     if given[0].rank != 2 or given[1].rank != 2:
         call.refuse("its operands are no matrices")
@@ -99,7 +99,7 @@ def _conv(call: Call) -> Sequence[Tensor]:
     with np.errstate(all="ignore"):
         for place in each_of(*map(range, kernel)):
             seen = at_tap(field, windows, place).reshape(data.shape[0], group, channels, -1)
-            part = filters[(..., *place)]
+            part = tap_of(filters, place)
             found = found + (seen * part if channels == 1 and outputs == group else np.matmul(part, seen))
         found = np.asarray(found).reshape(data.shape[0], outputs, *counts)
         found = found + bias[0].reshape(-1, *[1] * len(counts)) if bias else found
@@ -126,6 +126,13 @@ def at_tap(field: Numbers, windows: Sequence[Windows], place: Sequence[int]) -> 
     return np.ascontiguousarray(field[within(parts)])
 
 
+def tap_of(filters: Numbers, place: Sequence[int]) -> Numbers:
+    """The weights at one place of the kernel: `[8, 4, 3, 3]` at (0, 2) -> `[8, 4]`."""
+    index: Any = (..., *place)
+    found: Numbers = filters[index]
+    return found
+
+
 def _conv_transpose(call: Call) -> Sequence[Tensor]:
     """Each element, times the weights, is added to the places that its window goes over."""
     given = call.tensors()
@@ -145,7 +152,7 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
     rows = numbers.reshape(data.shape[0], group, channels // group, -1)
     parts = filters.reshape(group, channels // group, outputs, *kernel)
     for place in each_of(*map(range, kernel)):
-        made = np.matmul(np.swapaxes(parts[(..., *place)], 1, 2), rows)
+        made = np.matmul(np.swapaxes(tap_of(parts, place), 1, 2), rows)
         starts = [step * each.dilation for step, each in zip(place, windows, strict=True)]
         at = within(
             slice(start, start + (each.size - 1) * each.stride + 1, each.stride)
@@ -166,8 +173,10 @@ def _average_pool(call: Call) -> Sequence[Tensor]:
     sums = _summed(laid_out(call, numbers, windows), windows)
     counted = np.ones(data.shape[2:])
     if call.attribute("count_include_pad", 0):
-        padded = [Windows(each.size + each.begin + each.end, each.kernel, each.stride, each.dilation, 0, 0, each.count)
-                  for each in windows]
+        padded = [
+            Windows(each.size + each.begin + each.end, each.kernel, each.stride, each.dilation, 0, 0, each.count)
+            for each in windows
+        ]
         counts = _summed(laid_out(call, np.ones([each.size for each in padded]), padded), padded)
     else:
         counts = _summed(laid_out(call, counted, windows), windows)

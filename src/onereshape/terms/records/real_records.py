@@ -1,4 +1,4 @@
-"""Readings: the records of a model's operators where floats are real numbers; all else is read as in a term run."""
+"""The records of operators where floats are real numbers; all else is read as in a term run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from onnx import helper
 
 from onereshape.terms.call import Call, Record, Rule, Value
 from onereshape.terms.reals import KINDS
-from onereshape.terms.records import RECORDS
-from onereshape.terms.records.real_arithmetic import CASTS
-from onereshape.terms.records.real_arithmetic import RECORDS as ARITHMETIC
+from onereshape.terms.records.real_arithmetic import CASTS, RECORDS as ARITHMETIC
 from onereshape.terms.records.real_products import RECORDS as PRODUCTS
 from onereshape.terms.tensor import Tensor
 
@@ -115,10 +113,10 @@ def _real(op: str, known: Record) -> Record:
     return replace(known, rule=_folding(known.rule))
 
 
-REAL_RECORDS: Final[Mapping[tuple[str, str], Record]] = {
-    (domain, op): known if domain else _real(op, known)
-    for (domain, op), known in RECORDS.items()
-    if domain or op not in _COMPOSED
-}
-"""The records by domain and operator where floats are real numbers; operators that are left out have a body."""
-
+def in_reals(records: Mapping[tuple[str, str], Record]) -> dict[tuple[str, str], Record]:
+    """The records by domain and operator where floats are real numbers; operators that are left out have a body."""
+    return {
+        (domain, op): known if domain else _real(op, known)
+        for (domain, op), known in records.items()
+        if domain or op not in _COMPOSED
+    }

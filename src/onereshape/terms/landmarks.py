@@ -1,4 +1,4 @@
-"""Seen: the numbers that functions were given, in which those of another model are found again, rounded otherwise."""
+"""Landmarks: the numbers that functions were given, by which those of another model are found, rounded otherwise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class Seen:
+class Landmarks:
     """All arrays that were given to a function, by their number of elements."""
 
     learns: bool = True
@@ -38,7 +38,7 @@ class Seen:
     def settled(self, numbers: Numbers) -> Numbers:
         """The numbers that were seen before within the tolerance, or these: kept to be found by later ones.
 
-        >>> seen = Seen()
+        >>> seen = Landmarks()
         >>> seen.settled(np.array([1.0, 2.0])), seen.settled(np.array([1.0 + 1e-9, 2.0]))
         (array([1., 2.]), array([1., 2.]))
         >>> seen.settled(np.array([[1.0], [2.001]]))

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 
 from onereshape.terms.hashing import Array, Hashing, Words
+from onereshape.terms.integers import once
 from onereshape.terms.landmarks import Landmarks, Numbers
-from onereshape.terms.tensor import once
 
 KINDS: Final = frozenset({"FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16"})
 """The element types that are read as real numbers."""

@@ -176,23 +176,6 @@ def _cumulated(call: Call) -> Sequence[Tensor]:
     return [calculated(call, np.flip(found, axis) if switch(call, "reverse") else found, data.dtype, data)]
 
 
-def _batch_normalization(call: Call) -> Sequence[Tensor]:
-    """(X - mean) / sqrt(variance + epsilon) * scale + B, for each channel."""
-    data = call.tensor(0)
-    if call.outputs > 1 or call.attribute("training_mode", 0) or call.version < 9 or data.rank < 2:
-        call.refuse("it is one of training, or of a first opset")
-    scale, bias, mean, variance = (
-        call.shaped(place, data.shape[1]).moved(lambda array: array.reshape(-1, *[1] * (data.rank - 2)))
-        for place in range(1, 5)
-    )
-    (spread,) = reals_of(call, variance)
-    under = root(call, calculated(call, spread + call.attribute("epsilon", 1e-5), data.dtype, variance))
-    factor = quotient(call, scale, under)
-    numbers, centre, times, more = reals_of(call, data, mean, factor, bias)
-    with np.errstate(all="ignore"):
-        return [calculated(call, (numbers - centre) * times + more, data.dtype, data, mean, factor, bias)]
-
-
 def _cast(call: Call) -> Sequence[Any] | None:
     """A float of another width is the same number; None where the type is another."""
     data = call.tensor(0)
@@ -211,10 +194,6 @@ def _named(number: Any) -> ir.DataType | None:
         return None
 
 
-def _identity(call: Call) -> Sequence[Any]:
-    return [call.inputs[0]]
-
-
 RECORDS: Final[dict[str, Record]] = {
     "Add": record(by_numpy(np.add)),
     "Sub": record(by_numpy(np.subtract)),
@@ -230,7 +209,6 @@ RECORDS: Final[dict[str, Record]] = {
     "Min": record(_extreme),
     "Relu": record(_relu),
     "CumSum": record(_cumulated),
-    "BatchNormalization": record(_batch_normalization),
     **dict.fromkeys(("ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare"), record(_reduce)),
 }
 

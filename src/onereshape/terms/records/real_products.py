@@ -48,22 +48,6 @@ def _matmul(call: Call) -> Sequence[Tensor]:
     return [calculated(call, multiplied(call, *reals_of(call, left, right)), left.dtype, left, right)]
 
 
-def _gemm(call: Call) -> Sequence[Tensor]:
-    """The product alpha * A * B + beta * C, with A and B turned as asked."""
-    given = call.tensors()
-    if given[0].rank != 2 or given[1].rank != 2:
-        call.refuse("its operands are no matrices")
-    left, right, *more = reals_of(call, *given)
-    turned = [each.T if call.attribute(name, 0) else each for each, name in ((left, "transA"), (right, "transB"))]
-    found = call.attribute("alpha", 1.0) * multiplied(call, *turned)
-    if more:
-        addend = more[0] if call.version >= 7 or more[0].shape == found.shape else None
-        if addend is None or np.broadcast_shapes(addend.shape, found.shape) != found.shape:
-            call.refuse("its addend does not broadcast to its product")
-        found = found + call.attribute("beta", 1.0) * addend
-    return [calculated(call, found, given[0].dtype, *given)]
-
-
 def _einsum(call: Call) -> Sequence[Tensor]:
     given = call.tensors()
     equation = str(call.attribute("equation", "")).replace(" ", "")
@@ -200,7 +184,6 @@ def _global_average(call: Call) -> Sequence[Tensor]:
 
 RECORDS: Final[dict[str, Record]] = {
     "MatMul": record(_matmul),
-    "Gemm": record(_gemm),
     "Einsum": record(_einsum),
     "Conv": record(_conv),
     "ConvTranspose": record(_conv_transpose),

@@ -11,6 +11,7 @@ import onnx
 import onnx_ir as ir
 from onnx import helper
 
+from onereshape.ground.bodies import is_written
 from onereshape.terms.call import Call, Record, Rule, Value
 from onereshape.terms.reals import KINDS
 from onereshape.terms.records.real_arithmetic import CASTS, RECORDS as ARITHMETIC
@@ -68,7 +69,7 @@ def _narrow(call: Call) -> Call:
 def _typed(value: Value) -> Value:
     if not isinstance(value, Tensor) or value.values is None or value.dtype.name not in KINDS:
         return value
-    return replace(value, values=value.values.astype(value.dtype.numpy()), _cache={})
+    return replace(value, values=value.values.astype(value.dtype.numpy()))
 
 
 def _calculated(call: Call) -> list[Value] | None:
@@ -118,5 +119,5 @@ def in_reals(records: Mapping[tuple[str, str], Record]) -> dict[tuple[str, str],
     return {
         (domain, op): known if domain else _real(op, known)
         for (domain, op), known in records.items()
-        if domain or op not in _COMPOSED
+        if not is_written(op, domain) and (domain or op not in _COMPOSED)
     }

@@ -16,6 +16,7 @@ from onnx_ir.serde import serialize_function
 
 from onereshape.ground.bodies import Body, NoBodyError, body_of
 from onereshape.ground.functions import FUNCTIONS
+from onereshape.terms.refusal import NotProven
 from tests.running import session
 from tests.terms.single_nodes import Array, Node
 from tests.terms.vendor_nodes import CASES, bytes_of, floats, point, scale
@@ -137,6 +138,25 @@ _OTHERS = {
     ),
     "SkipSimplifiedLayerNormalization": _node(
         "SkipSimplifiedLayerNormalization", [floats(1, 3, 8), floats(2, 3, 8), floats(3, 8)], {"epsilon": 0.5}
+    ),
+    "QLinearConv": _node(
+        "QLinearConv",
+        [
+            *(bytes_of(1, np.uint8, 2, 4, 5), scale(), point()),
+            *(bytes_of(2, np.int8, 6, 2, 3), np.abs(floats(2, 6)), np.zeros(6, np.int8)),
+            *(scale(9.0), point(4), bytes_of(3, np.int8, 6).astype(np.int32)),
+        ],
+        {"group": 2, "pads": [1, 0], "strides": [2]},
+        domain="",
+    ),
+    "QLinearMatMul": _node(
+        "QLinearMatMul",
+        [
+            *(bytes_of(1, np.uint8, 3, 4), scale(), point()),
+            *(bytes_of(2, np.int8, 4, 5), np.abs(floats(2, 5)), bytes_of(4, np.int8, 5)),
+            *(scale(9.0), point(4)),
+        ],
+        domain="",
     ),
     "RotaryEmbedding interleaved": _node(
         "RotaryEmbedding",
@@ -317,3 +337,23 @@ def test_a_node_that_is_not_what_its_row_says() -> None:
     ):
         with pytest.raises(NoBodyError, match=why):
             _apart(wrong)
+
+
+def test_dims_that_the_kernel_refuses() -> None:
+    """Where a body would broadcast, dims are held against what the row says."""
+    heads = _NODES["MultiHeadAttention mask"]
+    for node, place, dims in (
+        (CASES["BiasGelu"].node, 1, (1,)),
+        (CASES["RotaryEmbedding"].node, 1, (1, 4)),
+        (CASES["QLinearAdd"].node, 1, (4,)),
+        (heads, 1, (1, 3, 8)),
+        (heads, 4, (1, 3)),
+    ):
+        given = node.inputs[place]
+        assert given is not None
+        other = np.resize(given, dims).astype(given.dtype)
+        wrong = replace(node, inputs=[other if each == place else now for each, now in enumerate(node.inputs)])
+        with pytest.raises(Exception, match=node.op):
+            wrong.engine()
+        with pytest.raises(NotProven, match="has the dims"):
+            wrong.run()

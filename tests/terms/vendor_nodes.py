@@ -348,7 +348,7 @@ CASES: dict[str, Case] = {
         draws={1: _small(6)},
     ),
     "RotaryEmbedding heads": _case(
-        "RotaryEmbedding", [floats(1, 2, 3, 4, 8), np.array([1]), floats(2, 6, 4), floats(3, 6, 4)], held=[1]
+        "RotaryEmbedding", [floats(1, 2, 3, 4, 8), np.array([0]), floats(2, 6, 4), floats(3, 6, 4)], held=[1]
     ),
     "QAttention": _case(
         "QAttention",

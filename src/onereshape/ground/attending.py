@@ -21,28 +21,33 @@ def _attended(asked: Asked, mask: int, filled: float) -> str:
     else:
         lines += ["w = Shape <start: int = 3> (q)", "w = CastLike (w, s)", "w = Sqrt (w)", "s = Div (s, w)"]
     lines += ["s = Add (s, bias) if bias"]
-    axes = {1: "[1, 2, 3]", 2: "[1, 2]", 3: "[1]"}
-    if asked.has(mask) and asked.rank(mask) not in axes:
-        raise NoBodyError(f"input {mask} is a mask of another kind")
     rank = asked.rank(mask) if asked.has(mask) else 0
-    if rank == 1 or asked.get("unidirectional"):
+    if rank > 3 or (asked.has(mask) and not rank):
+        raise NoBodyError(f"input {mask} is a mask of another kind")
+    lines += [
+        "total = Shape <start: int = 2, end: int = 3> (k)",
+        "length = Shape <start: int = 2, end: int = 3> (q)",
+        "count = Squeeze (total, [0])",
+        "zero = Constant <value_int: int = 0> ()",
+        "one = Constant <value_int: int = 1> ()",
+        "columns = Range (zero, count, one)",
+    ]
+    if rank == 1:
         lines += [
-            "total = Shape <start: int = 2, end: int = 3> (k)",
-            "count = Squeeze (total, [0])",
-            "zero = Constant <value_int: int = 0> ()",
-            "one = Constant <value_int: int = 1> ()",
-            "columns = Range (zero, count, one)",
+            "columns_ = CastLike (columns, mask)",
+            "mask = Unsqueeze (mask, [1, 2, 3])",
+            "seen = Less (columns_, mask)",
         ]
-    if asked.has(mask):
-        lines.append(f"mask = Unsqueeze (mask, {axes[rank]})")
-        if rank == 1:
-            lines += ["columns_ = CastLike (columns, mask)", "seen = Less (columns_, mask)"]
-        else:
-            lines.append("seen = Greater (mask, 0~mask)")
+    elif rank:
+        lines += [
+            f"d = Concat <axis: int = 0> ({'[0, 1, 1], total' if rank == 2 else '[0, 1], length, total'})",
+            "mask = Reshape (mask, d)",
+            "seen = Greater (mask, 0~mask)",
+        ]
+    if rank:
         lines += [f"seen = Where (seen, 0~s, {filled!r}~s)", "s = Add (s, seen)"]
     if asked.get("unidirectional"):
         lines += [
-            "length = Shape <start: int = 2, end: int = 3> (q)",
             "past_ = Sub (total, length)",
             "length = Squeeze (length, [0])",
             "rows = Range (zero, length, one)",
@@ -191,12 +196,14 @@ ATTENTIONS: Final[list[tuple[str, Function]]] = [
         f"Attention <{_ATTENTION}, qkv_hidden_sizes: ints?> "
         "(T x, T w, T shift?, M mask?, T past?, T bias?, M length?) -> y, present",
         _packed_attention,
+        dims="x: B S D, w: D ., mask: B *, past: 2 B *, bias: 1/B *",
         T=_NARROW,
         M="INT32",
     ),
     row(
         f"QAttention <{_ATTENTION}> (A x, B w, F shift, F xs, F ws, M mask?, A xz?, B wz?, F past?) -> y, present",
         _quantised_attention,
+        dims="x: B S D, w: D ., xs: single, ws: single|., mask: B *, xz: single, wz: single|., past: 2 B *",
         A="INT8 UINT8",
         B="INT8 UINT8",
         F="FLOAT FLOAT16",
@@ -207,6 +214,7 @@ ATTENTIONS: Final[list[tuple[str, Function]]] = [
         "mask_filter_value: float = -10000.0> (T q, T k?, T v?, T shift?, M mask?, T bias?, T past_k?, T past_v?, "
         "M length?, M cache?) -> y, present_k, present_v",
         _multi_head,
+        dims="q: B S D, k: B T D|B H T W, v: B T .|B H T ., mask: B *, bias: 1/B *, past_k: B . P ., past_v: B . P .",
         T=_NARROW,
         M="INT32",
     ),
@@ -214,6 +222,7 @@ ATTENTIONS: Final[list[tuple[str, Function]]] = [
         "RotaryEmbedding <interleaved: int = 0, is_packed_batching: int = 0, num_heads: int = 0, "
         "rotary_embedding_dim: int = 0, scale: float?> (T x, L places, T cos, T sin) -> y",
         _rotary,
+        dims="x: B S D|B H S W, places: single|B S, cos: P Q, sin: P Q",
         T=_NARROW,
         L="INT64",
     ),

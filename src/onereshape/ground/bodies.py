@@ -46,12 +46,17 @@ Given = tuple[ir.DataType | None, int | None] | None
 
 
 def body_of(
-    node: ir.Node, opset: int, given: Sequence[Given], attributes: Mapping[str, ir.Attr] | None = None
+    node: ir.Node,
+    opset: int,
+    given: Sequence[Given],
+    attributes: Mapping[str, ir.Attr] | None = None,
+    dims: Sequence[Sequence[Any] | None] = (),
 ) -> Body | None:
     """The body of a node's operator; None where it has none.
 
     `opset` is that of the operator's domain, `given` tells the inputs, and `attributes` are the node's own with all
-    references resolved (its own as they stand, where they are left out).
+    references resolved (its own as they stand, where they are left out).  `dims` are those of the inputs, as far as
+    known: no body has them, but some are refused, as engines would refuse them.
     """
     there = node.attributes if attributes is None else attributes
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -59,6 +64,7 @@ def body_of(
     if ours is not None:
         asked = _asked(node, given, there)
         function, places = _parsed(ours.written(asked))
+        ours.check_dims(dims)
         return Body(function, there, places)
     if domain:
         return None
@@ -87,7 +93,10 @@ def _asked(node: ir.Node, given: Sequence[Given], attributes: Mapping[str, ir.At
 
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> tuple[ir.Function, tuple[int | None, ...]]:
-    proto = onnx.parser.parse_function(text)
+    try:
+        proto = onnx.parser.parse_function(text)
+    except onnx.parser.ParseError:  # an attribute is a name that is no text
+        raise NoBodyError("its attributes cannot be written as text") from None
     there = [name for name in proto.output if not name.startswith(MISSING)]
     places = tuple(there.index(name) if name in there else None for name in proto.output)
     del proto.output[:]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 VENDOR: Final = "com.microsoft"
 MISSING: Final = "no_"
 """How the name of an output begins that no line makes."""
-_KINDS: Final[dict[str, type]] = {"float": float, "int": int, "string": str, "ints": list, "floats": list}
+_KINDS: Final[dict[str, Callable[[str], Any]]] = {"float": float, "int": int, "string": str}
 
 
 class NoBodyError(Exception):
@@ -68,11 +68,13 @@ class Function:
     inputs: tuple[tuple[str, str, bool], ...]
     """The letter and the name of each, and whether it may be left out; none where there are any number of them."""
     types: Mapping[str, str]
-    attributes: Mapping[str, tuple[type, Any]]
+    attributes: Mapping[str, tuple[str, Any]]
     """The type of each, and its default: `...` where it must be given, None where it may be left out."""
     outputs: tuple[str, ...]
     text: str | Callable[[Asked], str]
     opset: int
+    dims: Mapping[str, tuple[tuple[str, ...], ...]]
+    """What is said of the dims of inputs: for each the forms that it may have."""
 
     def written(self, asked: Asked) -> str:
         """The function as ONNX text, for a node; NoBodyError where the node is not what it takes."""
@@ -105,6 +107,19 @@ class Function:
             ):
                 raise NoBodyError(f"input {place} is a tensor of {kind}, which it does not take")
 
+    def check_dims(self, dims: Sequence[Sequence[Any] | None]) -> None:
+        """Refuses inputs whose dims engines would refuse, where a body would broadcast them; None: not known."""
+        letters: dict[str, Any] = {}
+        for place, (_, name, _) in enumerate(self.inputs):
+            found = dims[place] if place < len(dims) else None
+            if (
+                found is not None
+                and name in self.dims
+                and not any(_fits(found, each, letters) for each in self.dims[name])
+            ):
+                said = " or ".join(f"[{' '.join(each)}]" for each in self.dims[name])
+                raise NoBodyError(f"input {place} has the dims {list(found)}, and should have {said} with {letters}")
+
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes of a node with their defaults, without those that are left out."""
         found: dict[str, Any] = {
@@ -115,8 +130,7 @@ class Function:
         for name, value in given.items():
             if name not in self.attributes:
                 raise NoBodyError(f"has an attribute {name!r}, which is not known")
-            kind = self.attributes[name][0]
-            if not isinstance(value, kind) or (isinstance(value, list) and len({type(each) for each in value}) > 1):
+            if _kind(value) != self.attributes[name][0] and value != []:
                 raise NoBodyError(f"its attribute {name!r} is of another type")
             found[name] = value
         for name, (_, default) in self.attributes.items():
@@ -125,8 +139,44 @@ class Function:
         return found
 
 
+def _fits(dims: Sequence[Any], form: Sequence[str], letters: dict[str, Any]) -> bool:
+    """Whether dims have a form; what its letters stand for is noted if they do.
+
+    >>> letters = {"S": 3}
+    >>> _fits((2, 3, 8), ("B", "S", "*"), letters), letters
+    (True, {'S': 3, 'B': 2})
+    >>> _fits((3, 3), ("1/B", "S"), letters), _fits((1,), ("single",), letters)
+    (False, True)
+    """
+    if form == ("single",):
+        return len(dims) == 0 or (len(dims) == 1 and dims[0] == 1)
+    if "*" in form:
+        front, behind = form.index("*"), len(form) - form.index("*") - 1
+        if len(dims) < front + behind:
+            return False
+        dims = [*dims[:front], *dims[len(dims) - behind :]]
+        form = [*form[:front], *form[front + 1 :]]
+    if len(dims) != len(form):
+        return False
+    now = dict(letters)
+    for dim, said in zip(dims, form, strict=True):
+        one, _, letter = said.rpartition("/")
+        if said == "." or (one and dim == 1) or (said.isdigit() and dim == int(said)):
+            continue
+        if said.isdigit() or now.setdefault(letter, dim) != dim:
+            return False
+    letters.update(now)
+    return True
+
+
 def row(
-    signature: str, body: str | Callable[[Asked], str], *, domain: str = VENDOR, opset: int = 18, **types: str
+    signature: str,
+    body: str | Callable[[Asked], str],
+    *,
+    domain: str = VENDOR,
+    opset: int = 18,
+    dims: str = "",
+    **types: str,
 ) -> tuple[str, Function]:
     """A row by its name: `row("BiasGelu (T x, T bias) -> y", "...", T="FLOAT")` -> ("com.microsoft::BiasGelu", ...)."""
     found = re.fullmatch(r"(\w+) (?:<(.*)> )?\((.*)\) -> ([\w, ]+)", signature, re.DOTALL)
@@ -143,16 +193,19 @@ def row(
         tuple(each.strip() for each in outputs.split(",")),
         body,
         opset,
+        {
+            name.strip(): tuple(tuple(each.split()) for each in forms.split("|"))
+            for name, _, forms in (each.partition(":") for each in dims.split(",") if each)
+        },
     )
     return f"{domain}::{op}" if domain else op, function
 
 
-def _declared(text: str) -> tuple[str, tuple[type, Any]]:
-    """`"alpha: float = 1.5"` -> ("alpha", (float, 1.5)); `"axis: int"` must be given, `"a: ints?"` may be left out."""
+def _declared(text: str) -> tuple[str, tuple[str, Any]]:
+    """`alpha: float = 1.5` -> ("alpha", ("float", 1.5)); `axis: int` must be given, `pads: ints?` may be left out."""
     name, _, rest = text.partition(": ")
     kind, _, default = rest.partition(" = ")
-    cls = _KINDS[kind.rstrip("?")]
-    return name, (cls, None if kind.endswith("?") else cls(default) if default else ...)
+    return name, (kind.rstrip("?"), None if kind.endswith("?") else _KINDS[kind](default) if default else ...)
 
 
 class _Lines:
@@ -209,9 +262,11 @@ class _Lines:
 
 
 def _kind(value: Any) -> str:
+    """The type of a value as ONNX text names it: 0.5 -> "float", [1, 2] -> "ints"; an empty list is of integers."""
     if isinstance(value, list):
-        return "floats" if value and isinstance(value[0], float) else "ints"
-    return next(name for name, kind in _KINDS.items() if type(value) is kind)
+        kinds = {_kind(each) for each in value}
+        return "ints" if not value else f"{kinds.pop()}s" if len(kinds) == 1 else "nothing"
+    return {int: "int", float: "float", str: "string"}.get(type(value), "nothing")
 
 
 def _literal(value: Any) -> str:

@@ -7,6 +7,7 @@ A row has a signature and a body, both nearly ONNX text (`onnx.parser`):
 - `... if bias`, `... if not bias` behind a line: only where this input is given, or this attribute is not 0;
 - a name may be made again: `x = Add (x, bias) if bias`; an input that is left out is left out of what reads it;
 - `0.5~x` is a number of the type of x, `[1, -1]` among inputs a list of INT64;
+- `dims` says which dims inputs may have, where a body would broadcast what engines refuse: `x: B S D, y: 1/B S|single`;
 - `$alpha` is the attribute, `$(pads strides)` are those of these that the node has, as attributes of the line.
 
 A body that depends on more (ranks, types, how many inputs there are) is made by a function of an `Asked`.  No dim is
@@ -69,6 +70,8 @@ def _activation(asked: Asked, *values: float | None) -> str:
 def _fused_conv(asked: Asked) -> str:
     return f"""
         y = Conv <$({_CONV})> (x, w, b)
+        d = Shape (y) if z
+        z = Reshape (z, d) if z
         y = Add (y, z) if z
         {_activation(asked, *asked.get("activation_params", []))}
     """
@@ -94,6 +97,12 @@ def _fused_matmul(asked: Asked) -> str:
     if asked.get("alpha") != 1:
         lines.append("y = Mul (y, $alpha~y)")
     return "\n".join(lines)
+
+
+def _skipped(asked: Asked) -> str:
+    if asked.rank(1) > asked.rank(0):
+        raise NoBodyError("what is added has more dims than its data")
+    return "sum = Add (x, skip)\nsum = Add (sum, bias) if bias\n"
 
 
 def _simplified(asked: Asked) -> str:
@@ -222,6 +231,29 @@ def _quantised_softmax(asked: Asked) -> str:
     """)
 
 
+def _quantised_product(asked: Asked) -> str:
+    """QLinearMatMul: scales may be of rows of the first, and of columns of the second."""
+    if asked.rank(1) > 1 or asked.rank(4) > 1:
+        raise NoBodyError("its scales are of matrices")
+    rows, columns = ("<axis: int = -2> " if asked.rank(1) and asked.rank(0) > 1 else "", "<axis: int = -1> ")
+    return f"""
+        a = DequantizeLinear {rows}(a, as, az)
+        b = DequantizeLinear {columns}(b, bs, bz)
+        y = MatMul (a, b)
+        y = QuantizeLinear (y, ys, yz)
+    """
+
+
+_QUANTISED_CONV: Final = f"""
+    x = DequantizeLinear (x, xs, xz)
+    w = DequantizeLinear <axis: int = 0> (w, ws, wz)
+    s = Mul (xs, ws) if bias
+    bias = CastLike (bias, s) if bias
+    bias = Mul (bias, s) if bias
+    y = Conv <$({_CONV})> (x, w, bias)
+    y = QuantizeLinear (y, ys, yz)
+"""
+
 _INTEGER_PRODUCT: Final = """
     y = MatMulInteger (a, b, az, bz)
     s = Mul (as, bs)
@@ -268,33 +300,39 @@ _EMBEDDING: Final = """
 
 _POOL: Final = "auto_pad: string?, ceil_mode: int?, kernel_shape: ints, pads: ints?, strides: ints?"
 _QUANTISED: Final = "T x, F xs, T xz?, F ys, T yz?"
+_SINGLE: Final = "xs: single, xz: single, ys: single, yz: single"
+_SINGLES: Final = "as: single, az: single, bs: single, bz: single, ys: single, yz: single"
 _PAIR: Final = "T a, F as, T az?, T b, F bs, T bz?, F ys, T yz?"
 
 FUNCTIONS: Final[dict[str, Function]] = dict(
     [
         row("Gelu (T x) -> y", _GELU, T=_FLOATS),
-        row("BiasGelu (T x, T bias) -> y", f"x = Add (x, bias)\n{_GELU}", T=_FLOATS),
-        row("FastGelu (T x, T bias?) -> y", f"x = Add (x, bias) if bias\n{_TANH_GELU}", T=_FLOATS),
+        row("BiasGelu (T x, T bias) -> y", f"x = Add (x, bias)\n{_GELU}", T=_FLOATS, dims="x: * D, bias: D"),
+        row(
+            "FastGelu (T x, T bias?) -> y",
+            f"x = Add (x, bias) if bias\n{_TANH_GELU}",
+            T=_FLOATS,
+            dims="x: * D, bias: D",
+        ),
         row(
             "QuickGelu <alpha: float = 1.702> (T x) -> y",
             "z = Mul (x, $alpha~x)\nz = Sigmoid (z)\ny = Mul (x, z)",
             T=_FLOATS,
+            dims="ys: single, yz: single",
         ),
         row(
             "SkipLayerNormalization <epsilon: float = 1e-12> "
             "(T x, T skip, T scale, T shift?, T bias?) -> y, mean, inverse, sum",
-            """
-                sum = Add (x, skip)
-                sum = Add (sum, bias) if bias
-                y = LayerNormalization <axis: int = -1, $(epsilon)> (sum, scale, shift)
-            """,
+            lambda asked: f"{_skipped(asked)}y = LayerNormalization <axis: int = -1, $(epsilon)> (sum, scale, shift)",
             T=_NARROW,
+            dims="x: B S D|S D, skip: B S D|1 S D|S D, scale: D, shift: D, bias: D",
         ),
         row(
             "SkipSimplifiedLayerNormalization <epsilon: float = 1e-12> "
             "(T x, T skip, T scale, T bias?) -> y, mean, deviation, sum",
-            lambda asked: f"x = Add (x, skip)\nx = Add (x, bias) if bias\nsum = Identity (x)\n{_simplified(asked)}",
+            lambda asked: f"{_skipped(asked)}x = Identity (sum)\n{_simplified(asked)}",
             T=_NARROW,
+            dims="x: B S D|S D, skip: B S D|1 S D|S D, scale: D, bias: D",
         ),
         row(
             "SimplifiedLayerNormalization <axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1> "
@@ -311,12 +349,15 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             _EMBEDDING,
             I="INT32",
             T="FLOAT FLOAT16",
+            dims="ids: B S, segment: B S, words: . D, places: . D, kinds: . D, scale: D, shift: D, mask: B S, "
+            "position: 1/B S",
         ),
         row(
             "FusedConv <auto_pad: string?, dilations: ints?, group: int?, kernel_shape: ints?, pads: ints?, "
             "strides: ints?, activation: string?, activation_params: floats?> (T x, T w, T b?, T z?) -> y",
             _fused_conv,
             T="FLOAT FLOAT16 DOUBLE",
+            dims="x: N *, w: M *, b: M, z: N M *",
         ),
         row(
             "FusedGemm <alpha: float = 1, beta: float = 1, transA: int = 0, transB: int = 0, activation: string?, "
@@ -361,18 +402,46 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             T=f"{_FLOATS} INT32 INT64 UINT32 UINT64",
         ),
         row("GatherND (T x, K at) -> y", "y = GatherND (x, at)", T=_ALL, K="INT32 INT64"),
-        row(f"QLinearAdd ({_PAIR}) -> y", _two_quantised("Add"), T=_BYTES, F="FLOAT"),
-        row(f"QLinearMul ({_PAIR}) -> y", _two_quantised("Mul"), T=_BYTES, F="FLOAT"),
-        row(f"QLinearSigmoid ({_QUANTISED}) -> y", _quantised("y = Sigmoid (x)"), T=_BYTES, F="FLOAT"),
+        row(f"QLinearAdd ({_PAIR}) -> y", _two_quantised("Add"), T=_BYTES, F="FLOAT", dims=_SINGLES),
+        row(f"QLinearMul ({_PAIR}) -> y", _two_quantised("Mul"), T=_BYTES, F="FLOAT", dims=_SINGLES),
+        row(f"QLinearSigmoid ({_QUANTISED}) -> y", _quantised("y = Sigmoid (x)"), T=_BYTES, F="FLOAT", dims=_SINGLE),
         row(
             f"QLinearLeakyRelu <alpha: float = 0.01> ({_QUANTISED}) -> y",
             _quantised("y = LeakyRelu <$(alpha)> (x)"),
             T=_BYTES,
             F="FLOAT",
+            dims=_SINGLE,
+        ),
+        row(
+            "QLinearConv <auto_pad: string?, dilations: ints?, group: int?, kernel_shape: ints?, pads: ints?, "
+            "strides: ints?> (X x, F xs, X xz, W w, F ws, W wz, F ys, Y yz, B bias?) -> y",
+            _QUANTISED_CONV,
+            domain="",
+            X=_BYTES,
+            W=_BYTES,
+            Y=_BYTES,
+            F="FLOAT",
+            B="INT32",
+            dims="x: N *, w: M *, xs: single, xz: single, ws: single|M, wz: single|M, ys: single, yz: single, bias: M",
+        ),
+        row(
+            "QLinearMatMul (A a, F as, A az, B b, G bs, B bz, H ys, Y yz) -> y",
+            _quantised_product,
+            domain="",
+            A=_BYTES,
+            B=_BYTES,
+            Y=_BYTES,
+            F="FLOAT",
+            G="FLOAT",
+            H="FLOAT",
         ),
         row("QLinearConcat <axis: int> (...) -> y", _quantised_parts),
         row(
-            f"QLinearSoftmax <axis: int = -1, opset: int> ({_QUANTISED}) -> y", _quantised_softmax, T=_BYTES, F="FLOAT"
+            f"QLinearSoftmax <axis: int = -1, opset: int> ({_QUANTISED}) -> y",
+            _quantised_softmax,
+            T=_BYTES,
+            F="FLOAT",
+            dims=_SINGLE,
         ),
         row(
             f"QLinearWhere (B if_, {_PAIR}) -> y",
@@ -386,6 +455,7 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             B="BOOL",
             T=_BYTES,
             F="FLOAT",
+            dims=_SINGLES,
         ),
         row(
             f"QLinearAveragePool <{_POOL}, channels_last: int = 0, count_include_pad: int = 0> ({_QUANTISED}) -> y",
@@ -396,12 +466,14 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             ),
             T=_BYTES,
             F="FLOAT",
+            dims=_SINGLE,
         ),
         row(
             f"QLinearGlobalAveragePool <channels_last: int = 0> ({_QUANTISED}) -> y",
             lambda asked: _quantised(_channels_behind("y = GlobalAveragePool (x)")(asked)),
             T=_BYTES,
             F="FLOAT",
+            dims=_SINGLE,
         ),
         row(
             f"NhwcMaxPool <{_POOL}, dilations: ints?> (T x) -> y",
@@ -413,6 +485,7 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             f"a, as, az = DynamicQuantizeLinear (a)\n{_INTEGER_PRODUCT}",
             T=_BYTES,
             F="FLOAT",
+            dims="a: * K, b: * K N, bs: single|N, bz: single|N, bias: N",
         ),
         row(
             "MatMulIntegerToFloat (A a, B b, F as, F bs, A az?, B bz?, F bias?) -> y",
@@ -420,6 +493,7 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             A=_BYTES,
             B=_BYTES,
             F="FLOAT FLOAT16",
+            dims="a: * K, b: * K N, as: single, bs: single|N, az: single, bz: single|N, bias: N",
         ),
         row(
             "QGemm <alpha: float = 1, transA: int = 0, transB: int = 0> "
@@ -430,6 +504,7 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             C="INT32",
             F="FLOAT",
             Y=_BYTES,
+            dims="a: . ., b: . ., as: single, az: single, bs: single|., bz: single|., ys: single, yz: single",
         ),
         row(
             "QuantizeLinear <axis: int?> (F x, F s, Q z?) -> y",

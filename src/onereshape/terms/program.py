@@ -370,7 +370,8 @@ def _composed(
     """The body of an operator that has no record; NotProven where there is none."""
     given = [each if each is None else _type(each) for each in inputs]
     try:
-        found = body_of(node, known.opset, given, attributes)
+        dims = [each.shape if isinstance(each, Tensor) else None for each in inputs]
+        found = body_of(node, known.opset, given, attributes, dims)
     except NoBodyError as error:
         raise NotProven(f"{known.here}: {error.why}") from None
     if found is None:

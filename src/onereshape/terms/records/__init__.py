@@ -1,5 +1,9 @@
 """The operators: for each a record that says how its answer is made of terms; a file for each family.
 
+An operator that is a composition needs none: its terms are those of its body, ONNX's own or ours (`ground.bodies`).
+A record is there for what is no composition; where a body costs too much, which was measured; and where it would show
+less for every N.  Which of the three it is stands beside the record.
+
 A new operator needs a record in the file of its family, written from ONNX's specification alone (outside of ONNX it is
 `declared`), and cases: in `tests/terms`, where every change of an answer in onnxruntime must change its words
 (`single_nodes`, `perturbing`), or in the small world of `tests/laws/shape_*.py`, which `tests/laws/test_terms.py` asks.
@@ -19,8 +23,6 @@ from onereshape.terms.records import (
     comparisons,
     contractions,
     contrib,
-    contrib_attention,
-    contrib_quantised,
     control,
     einsum,
     features,
@@ -32,7 +34,6 @@ from onereshape.terms.records import (
     pointwise,
     pools,
     quantised,
-    quantised_windows,
     recurrent,
     reductions,
     reshaping,
@@ -49,9 +50,9 @@ from onereshape.terms.records import (
 from onereshape.terms.records.real_records import in_reals
 
 _FAMILIES: Final = (
-    *(along, arithmetic, attention, comparisons, contractions, contrib, contrib_attention, contrib_quantised),
+    *(along, arithmetic, attention, comparisons, contractions, contrib),
     *(control, einsum, features, losses, normalisations, padding, patches, picking, pointwise, pools, quantised),
-    *(quantised_windows, recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
+    *(recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
     *(shapes, signals, states, windows),
 )
 

@@ -222,37 +222,15 @@ def _zero_point(call: Call, data: Tensor, zero: Tensor, along: int) -> Tensor:
     return zero
 
 
-_FUSED: Final = frozenset({"alpha", "transA", "transB", "transBatchA", "transBatchB"})
-
-
-def _fused_matmul(call: Call) -> Sequence[Tensor]:
-    unknown = set(call.attributes) - _FUSED
-    if unknown or len(call.inputs) != 2:
-        call.refuse(f"has {len(call.inputs)} inputs and the attributes {sorted(call.attributes)}")
-    found = []
-    for place, side in enumerate("AB"):
-        data = call.tensor(place)
-        if call.attribute(f"transBatch{side}", 0):
-            call.refuse("turns its batch")
-        turns = call.attribute(f"trans{side}", 0)
-        if turns and data.rank < 2:
-            call.refuse("turns what is no matrix")
-        found.append(_turned(data) if turns else data)
-    if found[0].dtype != found[1].dtype or not found[0].dtype.is_floating_point():
-        call.refuse("its operands are not floats of one type")
-    return [_scaled(call, product(call, *found), "alpha")]
-
-
 def _det(call: Call) -> Sequence[Tensor]:
     data = call.square(0)
     content = data.folded(call.hashing, (data.rank - 2, data.rank - 1))
     return [call.mixed(data.dtype, call.key(), content)]
 
 
-RECORDS: Final[dict[str | tuple[str, str], Record]] = {
+RECORDS: Final[dict[str, Record]] = {
     "Det": record(_det),
     "Gemm": record(_gemm),
     "MatMul": record(_matmul),
     "MatMulInteger": record(_matmul_integer),
-    ("com.microsoft", "FusedMatMul"): record(_fused_matmul),
 }

@@ -16,7 +16,6 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records import arithmetic, comparisons, pointwise, reductions
-from onereshape.terms.records.content import content
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
@@ -208,74 +207,8 @@ def _step(call: Call, op: str, *inputs: Tensor, **attributes: int) -> Tensor:
     return found
 
 
-class Factors:
-    """The rows of a matrix or more, and the columns of another: what a product is made of."""
-
-    def __init__(self, call: Call, left: Tensor, right: Tensor) -> None:
-        if not left.rank or not right.rank:
-            call.refuse("a factor is a single number")
-        self.call = call
-        self.left = left.moved(lambda array: array[None]) if left.rank == 1 else left
-        self.right = right.moved(lambda array: array[:, None]) if right.rank == 1 else right
-        self.inner = left.shape[-1]
-        if self.right.shape[-2] != self.inner:
-            call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
-        try:
-            outer = np.broadcast_shapes(self.left.shape[:-2], self.right.shape[:-2])
-        except ValueError:
-            call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
-        dims = (*outer, self.left.shape[-2], self.right.shape[-1])
-        call.check_size(dims)
-        gone = [place for place, each in ((-2, left), (-1, right)) if each.rank == 1]
-        self.shape = tuple(dim for place, dim in enumerate(dims, -len(dims)) if place not in gone)
-
-    def rows(self, *parameters: Words) -> Words:
-        """A word for each row of the left factor, from its content and these parameters: `[2, 3] -> [2, 1]`."""
-        return self._words(self.left, -1, "row", parameters)
-
-    def columns(self, *parameters: Words) -> Words:
-        """A word for each column of the right factor, from its content and these parameters: `[3, 4] -> [1, 4]`."""
-        return self._words(self.right, -2, "column", parameters)
-
-    def _words(self, tensor: Tensor, axis: int, what: str, parameters: Sequence[Words]) -> Words:
-        along = content(self.call, tensor, (axis % tensor.rank,), keep=True)
-        return self.call.hashing.mix(self.call.key(what, op="product"), along, *parameters)
-
-    def per_row(self, place: int) -> Words:
-        """The words of a scale or zero point of the left factor: a single number, or a number per row."""
-        tensor = self.call.tensor(place)
-        if tensor.size == 1 and tensor.rank <= 1:
-            return single(self.call, place)
-        if self.left.rank == 2 and tensor.shape == self.left.shape[:1]:
-            return tensor.hashed(self.call.hashing)[:, None]
-        if tensor.shape == (*self.left.shape[:-1], 1):
-            return tensor.hashed(self.call.hashing)
-        return self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, which are not those of rows")
-
-    def per_column(self, place: int) -> Words:
-        """The words of a scale or zero point of the right factor: a single number, or a number per column."""
-        tensor = self.call.tensor(place)
-        if tensor.size == 1 and tensor.rank <= 1:
-            return single(self.call, place)
-        if self.right.rank == 2 and tensor.shape == self.right.shape[1:]:
-            return tensor.hashed(self.call.hashing)
-        if tensor.rank == self.right.rank and tensor.shape == (*self.right.shape[:-2], 1, self.right.shape[-1]):
-            return tensor.hashed(self.call.hashing)
-        return self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, which are not those of columns")
-
-
-def _product(call: Call) -> Sequence[Tensor]:
-    factors = Factors(call, call.tensor(0), call.tensor(3))
-    rows = factors.rows(factors.per_row(1), factors.per_row(2))
-    columns = factors.columns(factors.per_column(4), factors.per_column(5))
-    dtype = call.tensor(7).dtype
-    found = call.mixed(dtype, call.key(dtype.name), rows, columns, single(call, 6), single(call, 7))
-    return [limited(found.array.reshape(factors.shape), dtype)]
-
-
 RECORDS: Final[dict[str, Record]] = {
     "QuantizeLinear": record(quantize),
     "DequantizeLinear": record(dequantize),
     "DynamicQuantizeLinear": record(_dynamic),
-    "QLinearMatMul": record(_product),
 }

@@ -40,7 +40,7 @@ MORE: Final = [
 """Cases of operators that onnxruntime does not have."""
 WORLD: Final = [*CASES, *MORE]
 
-_ROWS: Final = ("not those of rows",)
+_ROWS: Final = ("should have [N F]",)
 """A vector, which some operators take for a row."""
 
 REFUSALS: Final[dict[str, tuple[str, ...]]] = {

@@ -117,10 +117,10 @@ def test_a_map_is_its_labels_and_what_they_have() -> None:
 @pytest.mark.parametrize(
     ("node", "why"),
     [
-        (_node("Normalizer", _ROWS[0], norm="L1"), "rows"),
+        (_node("Normalizer", _ROWS[0], norm="L1"), "N F"),
         (_node("Scaler", _ROWS, offset=[1.0, 2.0], scale=[1.0, 2.0]), "features"),
         (_node("FeatureVectorizer", _ROWS, inputdimensions=[2]), "widths"),
-        (_node("TreeEnsembleRegressor", _ROWS[0], **TRAINED["TreeEnsembleRegressor"]), "rows"),
+        (_node("TreeEnsembleRegressor", _ROWS[0], **TRAINED["TreeEnsembleRegressor"]), "N F"),
         (_node("LabelEncoder", _WHOLE, keys_int64s=[1], values_floats=[1.0], values_int64s=[2]), "values"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.op,

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.terms.dim_patterns import fits, names, wanted
 from onereshape.terms.hashing import Array, Hashing, Words
 from onereshape.terms.orders import Orders
 from onereshape.terms.refusal import NeedsNumbers, NotProven
@@ -86,6 +87,22 @@ class Call:
         if found.shape != shape:
             self.refuse(f"input {place} has dims {list(found.shape)}, and should have {list(shape)}")
         return found
+
+    def dims(self, *patterns: str, **known: int) -> tuple[Any, ...]:
+        """What the names in patterns stand for, one for each of the first inputs, in the order in which they come.
+
+        `_, channels, space = call.dims("N C *S", "C", "C ?")`: the words of `dim_patterns`; with a `?` behind it the
+        input may be left out.  Refused where dims do not fit; names in `known` have a size before.
+        """
+        named: dict[str, Any] = {**known}
+        for place, pattern in enumerate(patterns):
+            if pattern.endswith("?") and not self.has(place):
+                continue
+            dims, before = self.tensor(place).shape, dict(named)
+            if not fits(pattern, dims, named):
+                self.refuse(f"input {place} has dims {list(dims)}, and should have {wanted(pattern, before)}")
+        asked = dict.fromkeys(name for pattern in patterns for name in names(pattern))
+        return tuple(named.get(name) for name in asked if name not in known)
 
     def square(self, place: int) -> Tensor:
         """The input at a place, refused unless its last two dims are equal: `[5, 3, 3]` passes."""

@@ -79,8 +79,7 @@ def _turned(tensor: Tensor) -> Tensor:
 
 def _gemm(call: Call) -> Sequence[Tensor]:
     left, right = call.tensor(0), call.tensor(1)
-    if left.rank != 2 or right.rank != 2:
-        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} are not those of matrices")
+    call.dims("_ _", "_ _")
     turns = [bool(call.attribute(name, 0)) for name in ("transA", "transB")]
     found = _scaled(call, _matrices(call, left, right, turns), "alpha")
     if not call.has(2):

@@ -41,16 +41,10 @@ def _plain(tensor: ir.TensorProtocol) -> tuple[Any, ...]:
     return tensor.dtype.name, tuple(array.shape), blake2b(held, digest_size=16).hexdigest()
 
 
-def _check_rows(call: Call, data: Tensor) -> None:
-    if data.rank != 2:
-        call.refuse(f"the dims {list(data.shape)} are not those of rows")
-
-
 def _row(call: Call) -> Words:
     """The content of each row of input 0, one word per row: `[N, F] -> [N, 1]`."""
-    data = call.tensor(0)
-    _check_rows(call, data)
-    return content(call, data, (1,), keep=True)
+    call.dims("N F")
+    return content(call, call.tensor(0), (1,), keep=True)
 
 
 def _by_row(call: Call, width: int, kind: ir.DataType, *parts: Any) -> Tensor:
@@ -75,9 +69,9 @@ def _features(call: Call, *names: str) -> list[Words]:
     given = [call.attribute(name) or [] for name in names]
     counts = {len(each) for each in given}
     if counts != {1} or not data.rank:
-        _check_rows(call, data)
-        if counts != {data.shape[1]}:
-            call.refuse(f"has {max(counts)} numbers for {data.shape[1]} features")
+        (_, width) = call.dims("N F")
+        if counts != {width}:
+            call.refuse(f"has {max(counts)} numbers for {width} features")
     whole = names[0].endswith("int64s")
     arrays = [np.asarray(each if len(each) > 1 else each[0], np.int64 if whole else np.float32) for each in given]
     return [call.hashing.constants(each, "INT64" if whole else "FLOAT") for each in arrays]
@@ -136,13 +130,10 @@ def _one_hot(call: Call) -> Sequence[Tensor]:
 def _vectorised(call: Call) -> Sequence[Tensor]:
     """FeatureVectorizer: the rows of all inputs side by side, as floats: `[N, 2], [N, 3] -> [N, 5]`."""
     given = call.tensors()
-    for each in given:
-        _check_rows(call, each)
-    if call.attribute("inputdimensions") != [each.shape[1] for each in given]:
+    rows, *widths = call.dims(*(f"N F{place}" for place in range(len(given))))
+    if call.attribute("inputdimensions") != widths:
         call.refuse("its inputs have other widths than it says")
-    if len({each.shape[0] for each in given}) != 1:
-        call.refuse("its inputs have different numbers of rows")
-    call.check_size((given[0].shape[0], sum(each.shape[1] for each in given)))
+    call.check_size((rows, sum(widths)))
     words = [
         each.hashed(call.hashing)
         if each.dtype == _FLOAT
@@ -169,12 +160,11 @@ def _extracted(call: Call) -> Sequence[Tensor]:
 
 def _maps(call: Call) -> Sequence[Tensor]:
     """A sequence of maps: each is written as the row of what its labels have, since no operator takes it apart."""
-    data = call.tensor(0)
-    _check_rows(call, data)
+    _, columns = call.dims("N F")
     texts, integers = call.attribute("classlabels_strings") or [], call.attribute("classlabels_int64s") or []
     labels, kind = (texts, "STRING") if texts else (integers, "INT64")
-    if len({*labels}) != data.shape[1] or len(labels) != data.shape[1] or (texts and integers):
-        call.refuse(f"has {len(labels)} labels for {data.shape[1]} columns")
+    if not len({*labels}) == len(labels) == columns or (texts and integers):
+        call.refuse(f"has {len(labels)} labels for {columns} columns")
     named = call.hashing.constants(np.array(labels, object if texts else np.int64), kind)
     return [call.mixed(_FLOAT, _key(call, kind), call.words(0), named)]
 

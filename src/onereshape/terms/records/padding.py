@@ -155,10 +155,9 @@ def _center(call: Call) -> Sequence[Tensor]:
 def _reverse(call: Call) -> Sequence[Tensor]:
     data, lengths = call.tensor(0), call.tensor(1)
     batch, time = call.attribute("batch_axis", 1), call.attribute("time_axis", 0)
-    if data.rank < 2 or {batch, time} != {0, 1}:
-        call.refuse(f"has no rows at axis {batch} and turns axis {time} of {data.rank}")
-    if lengths.shape != (data.shape[batch],):
-        call.refuse(f"its lengths have dims {list(lengths.shape)}, and there are {data.shape[batch]} rows")
+    if {batch, time} != {0, 1}:
+        call.refuse(f"has no rows at axis {batch} and turns axis {time}")
+    call.dims("T N *S" if batch else "N T *S", "N")
     if growth_of(data, time):
         call.not_for_all("turns a dim around that grows with the number of samples")
     count = data.shape[time]
@@ -185,8 +184,9 @@ def _one_hot(call: Call) -> Sequence[Tensor]:
     index, values = call.tensor(0), call.tensor(2)
     depth = int(call.scalar(1))
     axis = call.axis(call.attribute("axis", -1), index.rank + 1)
-    if values.shape != (2,) or depth < 1:
-        call.refuse(f"has {list(values.shape)} values for {depth} places")
+    call.dims("*S", "*D", "2")
+    if depth < 1:
+        call.refuse(f"has {depth} places")
     call.check_size((*index.shape, depth))
     steps = np.arange(depth).reshape([-1 if place == axis else 1 for place in range(index.rank + 1)])
     if index.values is not None:

@@ -15,17 +15,17 @@ from onereshape.terms.records.sliding import Windows, windows_of, within
 from onereshape.terms.tensor import Tensor
 
 
-def _block(call: Call, data: Tensor) -> int:
+def _block(call: Call) -> int:
     block = int(call.attribute("blocksize"))
-    if data.rank != 4 or block < 1:
-        call.refuse(f"the dims {list(data.shape)} have no blocks of {block}")
+    if block < 1:
+        call.refuse(f"there are no blocks of {block}")
     return block
 
 
 def _depth_to_space(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    block = _block(call, data)
-    samples, channels, height, width = data.shape
+    block = _block(call)
+    samples, channels, height, width = call.dims("N C H W")
     mode = call.attribute("mode", "DCR")
     if channels % (block * block):
         call.refuse(f"{channels} channels are no blocks of {block} by {block}")
@@ -44,8 +44,8 @@ def _depth_to_space(call: Call) -> Sequence[Tensor]:
 
 def _space_to_depth(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    block = _block(call, data)
-    samples, channels, height, width = data.shape
+    block = _block(call)
+    samples, channels, height, width = call.dims("N C H W")
     mode = call.attribute("mode", "DCR")
     if height % block or width % block:
         call.refuse(f"the dims {list(data.shape)} have no blocks of {block}")
@@ -62,15 +62,13 @@ def _space_to_depth(call: Call) -> Sequence[Tensor]:
 def _col2im(call: Call) -> Sequence[Tensor]:
     """A sum of what each block has for a place, in the order of the places in a block; what is not there is 0."""
     data, image, block = call.tensor(0), call.integers(1), call.integers(2)
-    if data.rank != 3 or len(image) != len(block) or not block or min(*image, *block) < 1:
-        call.refuse(f"the dims {list(data.shape)} are not those of blocks {block} of {image}")
-    windows = windows_of(call, image, block)
-    count, kernel = prod(each.count for each in windows), prod(block)
-    if data.shape[2] != count or data.shape[1] % kernel:
-        call.refuse(f"the dims {list(data.shape)} are not those of blocks {block} of {image}")
+    if len(image) != len(block) or not block or min(*image, *block) < 1:
+        call.refuse(f"there are no blocks {block} of {image}")
+    windows, kernel = windows_of(call, image, block), prod(block)
+    samples, channels = call.dims(f"N {kernel}C L", L=prod(each.count for each in windows))
     if any(data.growth[1:]):
         call.not_for_all("has blocks over a dim that grows with the number of samples")
-    outer = (data.shape[0], data.shape[1] // kernel)
+    outer = (samples, channels)
     words = data.hashed(call.hashing).reshape(*outer, kernel, *(each.count for each in windows))
     zero = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name)
     taps = call.hashing.taps("tap", 0, kernel)
@@ -95,17 +93,14 @@ def _deform_conv(call: Call) -> Sequence[Tensor]:
     windows = _bent_windows(call, data, weights, group, groups)
     samples, outputs, dims = data.shape[0], weights.shape[0], tuple(each.count for each in windows)
     bends = groups * prod(weights.shape[2:])
-    where = [_content(call, 2, (samples, bends * len(windows), *dims))]
-    if call.has(4):
-        where.append(_content(call, 4, (samples, bends, *dims)))
+    space = " ".join(map(str, dims))
+    call.dims("N _ *S", "M _ *K", f"N {bends * len(windows)} {space}", "M ?", f"N {bends} {space} ?")
+    where = [_content(call, place) for place in (2, 4) if call.has(place)]
     images = data.hashed(call.hashing).reshape(samples, group, data.shape[1] // group, *data.shape[2:])
     rows = call.hashing.fold(images, tuple(range(2, images.ndim)))
     columns = weights.folded(call.hashing, tuple(range(1, weights.rank)))
     if call.has(3):
-        bias = call.tensor(3)
-        if bias.shape != (outputs,):
-            call.refuse(f"its bias has dims {list(bias.shape)}, and there are {outputs} channels")
-        columns = call.hashing.mix(call.key("bias"), columns, bias.hashed(call.hashing))
+        columns = call.hashing.mix(call.key("bias"), columns, call.words(3))
     ones = [1] * len(windows)
     key = call.key(data.dtype.name, tuple(windows), group, groups, call.has(4))
     call.check_size((samples, outputs, *dims))
@@ -135,9 +130,9 @@ def _bent_windows(call: Call, data: Tensor, weights: Tensor, group: int, groups:
     return windows_of(call, data.shape[2:], kernel)
 
 
-def _content(call: Call, place: int, shape: tuple[int, ...]) -> Words:
+def _content(call: Call, place: int) -> Words:
     """The content of an input's channels for each window: of the offsets or the mask of a DeformConv."""
-    found = call.shaped(place, *shape)
+    found = call.tensor(place)
     if any(found.growth[1:]):
         call.not_for_all("is over a dim that grows with the number of samples")
     return found.folded(call.hashing, (1,))

@@ -25,8 +25,7 @@ from onereshape.terms.tensor import Tensor, terms
 
 
 def pool_windows(call: Call, data: Tensor) -> list[Windows]:
-    if data.rank < 3:
-        call.refuse(f"the dims {list(data.shape)} are not those of a pool")
+    call.dims("N C X *S")
     if not call.attribute("kernel_shape"):
         call.refuse("has no kernel_shape")
     kernel = sizes(call, "kernel_shape", data.rank - 2)
@@ -96,8 +95,7 @@ def _leaning(call: Call, data: Tensor, found: Tensor) -> Tensor:
 def _max_unpool(call: Call) -> Sequence[Tensor]:
     """Each place of a plane depends on all of the plane, as its indices may be any of it."""
     data, index = call.tensor(0), call.tensor(1)
-    if data.rank < 3 or index.shape != data.shape:
-        call.refuse(f"the dims {list(data.shape)} and {list(index.shape)} are not those of a pool")
+    call.dims("N C X *S", "N C X *S")
     count = data.rank - 2
     kernel, strides = sizes(call, "kernel_shape", count), sizes(call, "strides", count)
     places = [
@@ -142,9 +140,8 @@ def _lp_pool(call: Call) -> Sequence[Tensor]:
 
 def _global_pool(call: Call) -> Sequence[Tensor]:
     """A global pool, as a pool with one window over all places."""
+    call.dims("N C X *S")
     data = call.tensor(0)
-    if data.rank < 3:
-        call.refuse(f"the dims {list(data.shape)} are not those of a pool")
     places = data.shape[2:]
     if not prod(places):
         call.refuse("pools nothing")

@@ -56,38 +56,26 @@ def _recurrent(call: Call) -> Sequence[Tensor]:
 
 
 def _layer(call: Call) -> _Layer:
-    data, weights, again = (call.tensor(place) for place in range(3))
-    if call.attribute("layout", 0) not in {0, 1}:
+    turned, gates, directions = call.attribute("layout", 0), _GATES[call.op], _DIRECTIONS.get(_direction_of(call))
+    if turned not in {0, 1}:
         call.refuse("its layout is none")
-    if data.rank != 3 or weights.rank != 3 or again.rank != 3:
-        call.refuse("its data and weights have not three axes")
-    rows = content(call, data, (2,))
-    rows = rows.T if call.attribute("layout", 0) else rows
-    steps, batch = rows.shape
-    if steps > _STEPS:
-        call.refuse(f"{steps} steps are more than are taken one by one")
-    directions = _DIRECTIONS.get(_direction_of(call))
     if directions is None:
         call.refuse(f"there is no direction {_direction_of(call)!r}")
-    hidden = again.shape[2]
+    state, weights = "B D H ?" if turned else "D B H ?", f"D {gates}H"
+    optional = f"D {2 * gates}H ?", "B ?", state, state, "D 3H ?"
+    one, two, _, hidden = call.dims(
+        "B S I" if turned else "S B I", f"{weights} I", f"{weights} H", *optional, D=directions
+    )
+    steps, batch = (two, one) if turned else (one, two)
+    if steps > _STEPS:
+        call.refuse(f"{steps} steps are more than are taken one by one")
     if call.attribute("hidden_size", hidden) != hidden:
         call.refuse(f"its hidden size is not {hidden}")
-    gates = _GATES[call.op]
-    if weights.shape != (directions, gates * hidden, data.shape[2]) or again.shape != (
-        directions,
-        gates * hidden,
-        hidden,
-    ):
-        call.refuse(f"the dims {list(weights.shape)} and {list(again.shape)} of its weights do not go together")
     call.check_size((steps, directions, batch, hidden))
-    lengths = None
-    if call.has(4):
-        given = call.tensor(4)
-        if given.shape != (batch,):
-            call.refuse(f"{list(given.shape)} lengths are not those of {batch} sequences")
-        if given.values is None or np.any(given.values != steps):
-            lengths = given.hashed(call.hashing)
-    return _Layer(call, rows, steps, batch, hidden, directions, lengths)
+    rows, given = content(call, call.tensor(0), (2,)), call.tensor(4) if call.has(4) else None
+    ends = given is not None and (given.values is None or np.any(given.values != steps))
+    lengths = call.words(4) if ends else None
+    return _Layer(call, rows.T if turned else rows, steps, batch, hidden, directions, lengths)
 
 
 def _direction_of(call: Call) -> str:
@@ -148,13 +136,8 @@ def _initial(layer: _Layer, place: int, which: int) -> Words:
     call = layer.call
     if not call.has(place):
         return np.broadcast_to(zero(call, call.tensor(0)), layer.shape)
-    given = call.tensor(place)
-    words = given.hashed(call.hashing)
-    if call.attribute("layout", 0):
-        words = np.moveaxis(words, 0, 1) if words.ndim == 3 else words
-    if words.shape != (layer.directions, *layer.shape):
-        call.refuse(f"the dims {list(given.shape)} of input {place} are not those of its state")
-    return np.asarray(words[which])
+    words = call.words(place)
+    return np.asarray(words[:, which] if call.attribute("layout", 0) else words[which])
 
 
 def _parameters(layer: _Layer, which: int) -> Words:
@@ -176,7 +159,7 @@ def _or_zero(layer: _Layer, place: int, shape: tuple[int, ...]) -> Words:
     call = layer.call
     if not call.has(place):
         return np.broadcast_to(zero(call, call.tensor(0)), shape)
-    return call.shaped(place, *shape).hashed(call.hashing)
+    return call.words(place)
 
 
 def _key(layer: _Layer, which: int) -> int:

@@ -63,11 +63,9 @@ def _pieces(call: Call) -> Sequence[Tensor | None]:
 
 def _swiglu(call: Call) -> Sequence[Tensor]:
     """Swish(a) * b, of the same dims."""
-    gate, data = call.tensor(0), call.tensor(1)
-    if gate.shape != data.shape:
-        call.refuse(f"the dims {list(gate.shape)} and {list(data.shape)} differ")
+    call.dims("*S", "*S")
     swish = call.hashing.mix(call.key(*attributes_of(call), op="Swish"), call.words(0))
-    return [terms(call.hashing.blend(call.key(op="Mul"), swish, call.words(1)), data.dtype)]
+    return [terms(call.hashing.blend(call.key(op="Mul"), swish, call.words(1)), call.tensor(1).dtype)]
 
 
 def _counted(call: Call) -> Sequence[Tensor]:

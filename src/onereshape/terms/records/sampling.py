@@ -16,8 +16,6 @@ from onereshape.terms.tensor import Tensor
 
 def _spatial(call: Call, data: Tensor) -> tuple[int, ...]:
     """The axes behind samples and channels."""
-    if data.rank < 3:
-        call.refuse(f"the dims {list(data.shape)} are not those of images")
     if any(data.growth[2:]):
         call.not_for_all("samples a dim that grows with the number of samples")
     return tuple(range(2, data.rank))
@@ -25,11 +23,10 @@ def _spatial(call: Call, data: Tensor) -> tuple[int, ...]:
 
 def _grid_sample(call: Call) -> Sequence[Tensor]:
     data, grid = call.tensor(0), call.tensor(1)
-    over = _spatial(call, data)
-    if call.version < 20 and data.rank != 4:
-        call.refuse(f"the dims {list(data.shape)} are not those of images")
-    if grid.rank != data.rank or grid.shape[0] != data.shape[0] or grid.shape[-1] != len(over):
+    call.dims("N C H W" if call.version < 20 else "N C X *S", "N *G D", D=data.rank - 2)
+    if grid.rank != data.rank:
         call.refuse(f"the dims {list(data.shape)} and {list(grid.shape)} do not go together")
+    over = _spatial(call, data)
     mode = str(call.attribute("mode", "linear")).removeprefix("bi")
     padding = str(call.attribute("padding_mode", "zeros"))
     if mode not in {"linear", "nearest", "cubic"} or padding not in {"zeros", "border", "reflection"}:
@@ -43,8 +40,9 @@ def _grid_sample(call: Call) -> Sequence[Tensor]:
 def _affine_grid(call: Call) -> Sequence[Tensor]:
     theta, size = call.tensor(0), call.integers(1, sized=True)
     count = len(size) - 2
-    if count not in {2, 3} or theta.shape != (size[0], count, count + 1) or min(size) < 1:
-        call.refuse(f"the dims {list(theta.shape)} and {size} do not go together")
+    if count not in {2, 3} or min(size) < 1:
+        call.refuse(f"there are no images of {size}")
+    call.dims("N D E", N=size[0], D=count, E=count + 1)
     slopes = call.tensor(1).slopes().ravel()
     growth = [*theta.growth[:1], 0][0]
     if slopes[0] != growth or any(slopes[1:]) or any(theta.growth[1:]):
@@ -63,9 +61,8 @@ def _affine_grid(call: Call) -> Sequence[Tensor]:
 
 def _roi_align(call: Call) -> Sequence[Tensor]:
     data, regions, index = call.tensor(0), call.tensor(1), call.tensor(2)
+    call.dims("N C H W", "R 4", "R")
     over = _spatial(call, data)
-    if data.rank != 4 or regions.rank != 2 or regions.shape[1] != 4 or index.shape != regions.shape[:1]:
-        call.refuse(f"the dims {list(data.shape)}, {list(regions.shape)}, {list(index.shape)} do not go together")
     if call.attribute("mode", "avg") not in {"avg", "max"}:
         call.refuse(f"there is no mode {call.attribute('mode')!r}")
     dims = [int(call.attribute(name, 1)) for name in ("output_height", "output_width")]
@@ -114,9 +111,8 @@ def _regions(  # noqa: PLR0913, PLR0917 - what a region depends on
 def _max_roi_pool(call: Call) -> Sequence[Tensor]:
     """The first number of a region says of which image it is."""
     data, regions = call.tensor(0), call.tensor(1)
+    call.dims("N C H W", "R 5")
     over = _spatial(call, data)
-    if data.rank != 4 or regions.rank != 2 or regions.shape[1] != 5:
-        call.refuse(f"the dims {list(data.shape)} and {list(regions.shape)} do not go together")
     if data.grows:
         call.not_for_all("picks places of a dim that grows with the number of samples")
     contents = data.folded(call.hashing, over)

@@ -240,8 +240,7 @@ def _scatter_elements(call: Call) -> Sequence[Tensor]:
     data, index, updates = call.tensor(0), call.tensor(1), call.tensor(2)
     axis = call.axis(call.attribute("axis", 0), data.rank)
     check_around(call, data, index, axis)
-    if updates.shape != index.shape:
-        call.refuse(f"its updates have dims {list(updates.shape)}, and its index {list(index.shape)}")
+    call.dims("*S", "*I", "*I")
     check_index(call, index, data, axis)
     part = cut_around(index.shape, axis)
 
@@ -278,12 +277,13 @@ def _tensor_scatter(call: Call) -> Sequence[Tensor]:
         call.refuse(f"its updates of dims {list(updates.shape)} do not go along axis {axis} of {list(data.shape)}")
     if growth_of(data, axis) or growth_of(updates, axis):
         call.not_for_all("writes to fixed places of a dim that grows with the number of samples")
+    call.dims("N *S", "N *U", "N ?")
     rows = np.arange(data.shape[0])[:, None]
     if not call.has(2) or call.tensor(2).known:
         starts = call.numbers(2) if call.has(2) else np.zeros(len(rows), np.int64)
         places = starts.reshape(-1, 1) + np.arange(count)
-        if starts.shape != (len(rows),) or (starts.size and starts.min() < 0):
-            call.refuse("its places are not one for each row")
+        if starts.size and starts.min() < 0:
+            call.refuse("writes to a place below 0")
         places = places % length if circular and length else places
         if places.size and places.max() >= length:
             call.refuse(f"writes to place {places.max()} of {length}")
@@ -294,8 +294,6 @@ def _tensor_scatter(call: Call) -> Sequence[Tensor]:
             return np.moveaxis(found, 1, axis)
 
         return [merged(call, [data, updates], together)]
-    if call.tensor(2).shape != (len(rows),):
-        call.refuse("its places are not one for each row")
     steps = call.hashing.constants(np.arange(length), "INT64").reshape(-1, *[1] * (data.rank - axis - 1))
     apart = steps - call.words(2).reshape(-1, *[1] * (data.rank - 1))
     content = np.expand_dims(updates.folded(call.hashing, (axis,)), axis)

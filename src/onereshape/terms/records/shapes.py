@@ -103,10 +103,8 @@ def _range(call: Call) -> Sequence[Tensor]:
 def _eye(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     kind = call.attribute("dtype")
-    if data.rank != 2:
-        call.refuse("its data are no matrix")
+    rows, columns = call.dims("R C")
     dtype = data.dtype if kind is None else type_of(call, kind)
-    rows, columns = data.shape
     return [numbers(np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
 
 

@@ -51,20 +51,20 @@ def _fourier(call: Call) -> Sequence[Tensor]:
 
 def _short_time(call: Call) -> Sequence[Tensor]:
     data, step = call.tensor(0), _count(call, 1)
-    if data.rank != 3 or data.shape[2] not in {1, 2}:
-        call.refuse(f"the dims {list(data.shape)} are no signals")
+    samples, size, parts = call.dims("N T P")
     onesided = switch(call, "onesided", 1)
-    if onesided and data.shape[2] != 1:
-        call.refuse("a one-sided transform takes real numbers")
+    if parts not in {1, 2} or (onesided and parts != 1):
+        call.refuse(f"its signals have {parts} parts")
     if growth(data, (1,)):
         call.not_for_all("transforms a dim that grows with the number of samples")
     window = call.tensor(2) if call.has(2) else None
-    length = _count(call, 3) if call.has(3) else data.shape[1] if window is None else window.size
-    if not 0 < length <= data.shape[1] or (window is not None and window.shape != (length,)):
-        call.refuse(f"frames of {length} are not those of its window and its signal")
-    frames = (data.shape[1] - length) // step + 1
-    call.check_size((data.shape[0], frames, length, data.shape[2]))
-    shape = (data.shape[0], frames, length // 2 + 1 if onesided else length, 2)
+    length = _count(call, 3) if call.has(3) else size if window is None else window.size
+    call.dims("N T P", "", "L ?", L=length)
+    if not 0 < length <= size:
+        call.refuse(f"frames of {length} are not those of its signal")
+    frames = (size - length) // step + 1
+    call.check_size((samples, frames, length, parts))
+    shape = (samples, frames, length // 2 + 1 if onesided else length, 2)
     call.check_size(shape)
     views = np.lib.stride_tricks.sliding_window_view(data.hashed(call.hashing), length, 1)[:, ::step]
     operands = [

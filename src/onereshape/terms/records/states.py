@@ -43,38 +43,26 @@ def _by_row(call: Call, shared: Sequence[int], outputs: Sequence[tuple[tuple[int
 
 def _convolved(call: Call) -> Sequence[Tensor]:
     """CausalConvWithState: each entry with the entries before it in its channel, and the last entries as the state."""
-    data, weights = call.tensor(0), call.tensor(1)
-    if data.rank != 3 or weights.rank != 3 or weights.shape[:2] != (data.shape[1], 1) or not weights.shape[2]:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together")
-    state = (data.shape[1], weights.shape[2] - 1)
-    if call.has(2) and call.tensor(2).shape != (data.shape[1],):
-        call.refuse(f"its bias has dims {list(call.tensor(2).shape)}")
-    if call.has(3) and call.tensor(3).shape != (data.shape[0], *state):
-        call.refuse(f"its state has dims {list(call.tensor(3).shape)}")
-    return _by_row(call, (1, 2), [(data.shape[1:], data.dtype), (state, data.dtype)])[: call.outputs]
+    data = call.tensor(0)
+    _, channels, _, kernel = call.dims("N C T", "C 1 K", "C ?")
+    if not kernel:
+        call.refuse("its kernel is empty")
+    call.dims("N C T", "C 1 K", "C ?", "N C P ?", P=kernel - 1)
+    return _by_row(call, (1, 2), [(data.shape[1:], data.dtype), ((channels, kernel - 1), data.dtype)])[: call.outputs]
 
 
 def _attended(call: Call) -> Sequence[Tensor]:
     """LinearAttention: all steps of a sample, and its state."""
-    query, key, value = (call.tensor(place) for place in range(3))
     queries, heads = int(call.attribute("q_num_heads")), int(call.attribute("kv_num_heads"))
-    if {query.rank, key.rank, value.rank} != {3} or heads < 1 or queries < 1 or queries % heads:
-        call.refuse("its queries, keys and values have not three dims, or its heads do not go together")
-    if len({each.shape[:2] for each in (query, key, value)}) > 1 or query.shape[2] % queries:
-        call.refuse("its queries, keys and values have other steps")
-    depth, width = query.shape[2] // queries, value.shape[2] // heads
-    if key.shape[2] != heads * depth or value.shape[2] != heads * width:
-        call.refuse("its keys or values do not divide into heads")
-    state = (heads, depth, width)
-    if call.has(3) and call.tensor(3).shape != (query.shape[0], *state):
-        call.refuse(f"its state has dims {list(call.tensor(3).shape)}")
-    for place, widths in ((4, (heads, heads * depth)), (5, (1, heads))):
-        if call.has(place):
-            dims = call.tensor(place).shape
-            if dims[:2] != query.shape[:2] or len(dims) != 3 or dims[2] not in widths:
-                call.refuse(f"its input {place} has dims {list(dims)}")
+    if heads < 1 or queries < 1 or queries % heads:
+        call.refuse(f"{queries} heads of queries are no multiple of {heads} heads of keys")
+    query = call.tensor(0)
+    patterns = f"N T {queries}D", f"N T {heads}D", f"N T {heads}V", "N H D V ?", "N T F ?", "N T B ?"
+    _, steps, depth, width, decay, beta = call.dims(*patterns, H=heads)
+    if decay not in {None, heads, heads * depth} or beta not in {None, 1, heads}:
+        call.refuse(f"a decay of {decay} and a beta of {beta} are not those of {heads} heads")
     kind = call.tensor(3).dtype if call.has(3) else query.dtype
-    found = [((query.shape[1], queries * width), query.dtype), (state, kind)]
+    found = [((steps, queries * width), query.dtype), ((heads, depth, width), kind)]
     return _by_row(call, (), found)[: call.outputs]
 
 

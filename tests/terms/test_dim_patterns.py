@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.terms.call import Call
+from onereshape.terms.call import Call, TermRun
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import numbers
 from tests.terms.single_nodes import HASHING
@@ -15,7 +15,7 @@ from tests.terms.single_nodes import HASHING
 
 def call_of(*shapes: tuple[int, ...] | None) -> Call:
     inputs = tuple(None if shape is None else numbers(np.zeros(shape, np.float32)) for shape in shapes)
-    return Call("Norm", "n", 1, 20, inputs, 1, {}, HASHING, lambda _: lambda _: [], [], 1 << 20)
+    return Call(TermRun(HASHING, 1 << 20), "Norm", "n", 1, 20, inputs, {})
 
 
 @pytest.mark.parametrize(("shapes", "patterns", "known", "found"), [

@@ -64,8 +64,8 @@ def test_what_reads_a_place_of_a_growing_dim_is_not_for_all(name: str, axis: int
         onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> one (float[7, 7] x) => (y) {{ {text} }}')
     )
     feeds = feed(model, HASHING, {"x": axis}, range(SAMPLES), {}, {})
-    _, not_for_all = Program(model, HASHING, Limits()).run(feeds, None, SAMPLES)
-    assert bool(not_for_all) == (axis in reading), not_for_all
+    _, notes = Program(model, HASHING, Limits()).run(feeds, None, SAMPLES)
+    assert bool(notes.not_for_all) == (axis in reading), notes.not_for_all
 
 
 def _ends(kind: str) -> Iterator[Sketch]:

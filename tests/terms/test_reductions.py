@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.terms.call import Call
+from onereshape.terms.call import Call, TermRun
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.records import RECORDS
@@ -122,11 +122,10 @@ def test_other_reductions_have_other_words() -> None:
 
 def of_numbers(op: str, data: Tensor, samples: int, **attributes: Any) -> tuple[Tensor, list[str]]:
     """A rule on numbers that depend on N = samples."""
-    not_for_all: list[str] = []
-    call = Call(op, "n", 1, 11, (data,), 1, attributes, HASHING, lambda _: lambda _: [], not_for_all, 1 << 20, samples)
+    call = Call(TermRun(HASHING, 1 << 20, samples), op, "n", 1, 11, (data,), attributes)
     found = RECORDS["", op].rule(call)[0]
     assert isinstance(found, Tensor)
-    return found, not_for_all
+    return found, call.notes.not_for_all
 
 
 def test_a_product_leans_as_its_one_factor_does() -> None:

@@ -92,8 +92,8 @@ class Ones:
 
     outputs: dict[int, dict[str, Words]] = field(default_factory=dict)
     traces: dict[int, Sequence[Print]] = field(default_factory=dict)
-    first: tuple[dict[str, Value], list[Precondition]] | None = None
-    """The outputs for label 0, and the preconditions."""
+    first: Outcome | None = None
+    """The outcome for label 0."""
     wanted: dict[int, dict[str, Words]] = field(default_factory=dict)
     """The original's outputs for each label that was asked."""
     preconditions: list[Precondition] = field(default_factory=list)
@@ -105,12 +105,9 @@ class Ones:
 def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
     """Runs both models at the original's batch size; Differs where an output has other dims or terms."""
     labels = range(size)
-    wanted, _ = trial.original.run(trial.feeds(trial.original, labels), _noting(ones.dims))
-    if size == 1:
-        got, preconditions = _first(trial, ones)
-    else:
-        got, preconditions = trial.repaired.run(trial.feeds(trial.repaired, labels))[0], trial.repaired.preconditions
-    check_preconditions(trial.original.preconditions, preconditions)
+    wanted, notes = trial.original.run(trial.feeds(trial.original, labels), _noting(ones.dims))
+    got, others = _first(trial, ones) if size == 1 else trial.repaired.run(trial.feeds(trial.repaired, labels))
+    check_preconditions(notes.preconditions, others.preconditions)
     check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
@@ -128,7 +125,7 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
         trial.elements[name] = trial.elements.get(name, 0) + mine.size
     trial.note(size, first=True)
     if size == 1:
-        _note_wanted(trial, ones, 0, wanted)
+        _note_wanted(trial, ones, 0, (wanted, notes))
 
 
 def _noting(dims: set[int]) -> Observer:
@@ -141,10 +138,11 @@ def _noting(dims: set[int]) -> Observer:
     return observe
 
 
-def _note_wanted(trial: Trial, ones: Ones, label: int, outputs: Mapping[str, Value]) -> None:
+def _note_wanted(trial: Trial, ones: Ones, label: int, outcome: Outcome) -> None:
     """Keeps the words of the original's outputs for one sample, and its preconditions."""
+    outputs, notes = outcome
     ones.wanted[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
-    ones.preconditions += trial.original.preconditions
+    ones.preconditions += notes.preconditions
 
 
 def check_preconditions(before: Iterable[Precondition], after: Iterable[Precondition]) -> None:
@@ -178,18 +176,17 @@ def _hashed(trial: Trial, outputs: Mapping[str, Value]) -> dict[str, Words]:
     return {name: tensor(value, name).hashed(trial.hashing) for name, value in outputs.items()}
 
 
-def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Precondition]]:
-    """Runs the repaired model on sample 0, if it was not run yet: its outputs, and its preconditions."""
+def _first(trial: Trial, ones: Ones) -> Outcome:
+    """Runs the repaired model on sample 0, if it was not run yet."""
     if ones.first is None:
         trace = Trace(trial.hashing)
-        found, _ = trial.repaired.run(trial.feeds(trial.repaired, [0]), trace.observe)
-        ones.first = found, trial.repaired.preconditions
-        ones.outputs[0], ones.traces[0] = _hashed(trial, found), trace.prints
+        ones.first = trial.repaired.run(trial.feeds(trial.repaired, [0]), trace.observe)
+        ones.outputs[0], ones.traces[0] = _hashed(trial, ones.first[0]), trace.prints
     return ones.first
 
 
 def _beside_ones(trial: Trial, ones: Ones, samples: int) -> Outcome:
-    """Runs the repaired model on a batch: its outputs, and why not for all; Parted where its samples mix.
+    """Runs the repaired model on a batch: its outcome; Parted where its samples mix.
 
     Samples that were not run alone yet are run beside it, so that nothing is done behind the node where they part.
     """
@@ -212,13 +209,13 @@ def why_not_for_all(trial: Trial, ones: Ones) -> str:
         _first(trial, ones)
         taken = {dim for each in ones.traces[0] for dim in each.shape} | _declared(trial)
         samples = next(each for each in count(2) if each not in taken)
-        found, reasons = _beside_ones(trial, ones, samples)
+        found, notes = _beside_ones(trial, ones, samples)
     except NotProven as stop:
         return stop.why
     except Parted as stop:
         return f"from {stop.node} on {PARTED}"
-    if reasons:
-        return reasons[0]
+    if notes.not_for_all:
+        return notes.not_for_all[0]
     if found.keys() != ones.outputs[0].keys():
         return "a sequence has other tensors than for one sample"
     for name, words in _hashed(trial, found).items():
@@ -290,8 +287,8 @@ def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
     for samples in sizes:
         for label in range(samples):
             _wanted(trial, ones, label)
-        got, _ = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
-        check_preconditions(ones.preconditions, trial.repaired.preconditions)
+        got, notes = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
+        check_preconditions(ones.preconditions, notes.preconditions)
         check_names(ones.wanted[0], got)
         other = _check_made(trial, ones, got, samples)
         if other is not None:
@@ -323,12 +320,12 @@ def _in_any_order(trial: Trial, ones: Ones) -> bool:
             _wanted(trial, ones, label)
         feeds = trial.feeds(trial.repaired, range(samples))
 
-        def run(orders: Orders, feeds: Mapping[str, Tensor] = feeds) -> Mapping[str, Value]:
-            return trial.repaired.run(feeds, orders=orders)[0]
+        def run(orders: Orders, feeds: Mapping[str, Tensor] = feeds) -> Outcome:
+            return trial.repaired.run(feeds, orders=orders)
 
         try:
-            for got in each_order(samples, run):
-                check_preconditions(ones.preconditions, trial.repaired.preconditions)
+            for got, notes in each_order(samples, run):
+                check_preconditions(ones.preconditions, notes.preconditions)
                 if _check_made(trial, ones, got, samples) is not None:
                     return False
         except NotProven:
@@ -354,8 +351,7 @@ def _blame(trial: Trial, ones: Ones, name: str, samples: int) -> str:
 def _wanted(trial: Trial, ones: Ones, label: int) -> None:
     """Runs the original on one sample, if it was not run yet."""
     if label not in ones.wanted:
-        outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
-        _note_wanted(trial, ones, label, outputs)
+        _note_wanted(trial, ones, label, trial.original.run(trial.feeds(trial.original, [label])))
 
 
 def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
@@ -365,8 +361,8 @@ def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
         [(each * 2 + 1) % (size + most) if place % 2 else each for place, each in enumerate(reversed(range(size)))]
     )
     for labels in pieces:
-        outputs, _ = trial.original.run(trial.feeds(trial.original, labels))
-        ones.preconditions += trial.original.preconditions
+        outputs, notes = trial.original.run(trial.feeds(trial.original, labels))
+        ones.preconditions += notes.preconditions
         for name, words in _hashed(trial, outputs).items():
             place = _place_of(trial, name)
             rows = [words] * size if place is None else list(samples_first(words, *place, size))

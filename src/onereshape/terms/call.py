@@ -27,10 +27,38 @@ _RANK: Final = 32
 """Dims of a tensor: some rules need a few more on their way, and NumPy has 64."""
 
 
+def _no_body(name: str) -> Body:
+    raise NotProven(f"there is no graph {name!r}")
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is to be said of a node or of a run, beside its answer."""
+
+    not_for_all: list[str] = field(default_factory=list)
+    """Why terms at one N may not show anything for every N: operators that read numbers which depend on N."""
+    preconditions: list[Precondition] = field(default_factory=list)
+    """An engine refuses data that do not satisfy them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermRun:
+    """What all calls of a run have in common."""
+
+    hashing: Hashing
+    most: int
+    """Elements that a tensor may have."""
+    samples: int = 0
+    """N in a run whose numbers say how they depend on N; else 0."""
+    orders: Orders | None = None
+    """The orders that sorts of samples are taken to find, where they are gone through."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """A node with the values of its inputs."""
 
+    run: TermRun
     op: str
     name: str
     """The node's own name, or that of its first output."""
@@ -38,24 +66,25 @@ class Call:
     """The opset since which the operator has this meaning; 1 for operators of other domains."""
     opset: int
     inputs: tuple[Value, ...]
-    outputs: int
-    """How many outputs the node has; those behind the last that is used are not counted."""
     attributes: Mapping[str, Any]
-    hashing: Hashing
-    body: Callable[[str], Body]
-    """The graph of the attribute with this name, to be run on values."""
-    reasons: list[str]
-    """Why the terms of one N may not show anything for every N: operators that read numbers which depend on N."""
-    most: int
-    """Elements that a tensor may have."""
-    samples: int = 0
-    """N in a run whose numbers say how they depend on N; else 0."""
-    preconditions: list[Precondition] = field(default_factory=list)
-    """The conditions on data of all nodes so far: an engine refuses data that do not satisfy them."""
+    outputs: int = 1
+    """How many outputs the node has; those behind the last that is used are not counted."""
     written: int = 1
     """How many outputs the node has, whoever reads them."""
-    orders: Orders | None = None
-    """The orders that sorts of samples are taken to find, where they are gone through."""
+    body: Callable[[str], Body] = _no_body
+    """The graph of the attribute with this name, to be run on values."""
+    notes: Notes = field(default_factory=Notes)
+    """What the rule notes; the run reads it behind the rule."""
+
+    @property
+    def hashing(self) -> Hashing:
+        """The hash functions of the run."""
+        return self.run.hashing
+
+    @property
+    def samples(self) -> int:
+        """N in a run whose numbers say how they depend on N; else 0."""
+        return self.run.samples
 
     def refuse(self, why: str) -> NoReturn:
         """Stops the run with NotProven: `why`, after the node's operator and name."""
@@ -63,12 +92,12 @@ class Call:
 
     def not_for_all(self, why: str) -> None:
         """Notes why, after the node's name, terms at this number of samples show nothing for every N."""
-        self.reasons.append(f"{self.op} {self.name}: {why}")
+        self.notes.not_for_all.append(f"{self.op} {self.name}: {why}")
 
     def require(self, key: int, words: Words) -> None:
         """Notes a precondition: the engine refuses data that do not satisfy it, an index beyond its axis, say."""
         found = np.unique(self.hashing.mix(key, words))
-        self.preconditions.append((f"{self.op} {self.name}", found))
+        self.notes.preconditions.append((f"{self.op} {self.name}", found))
 
     def has(self, place: int) -> bool:
         """Whether the optional input at this place is given."""
@@ -174,7 +203,7 @@ class Call:
             if dim < 0:
                 self.refuse(f"a dim is {dim}")
             count *= max(dim, 1)  # NumPy minds the other dims of nothing, too
-        if count > self.most:
+        if count > self.run.most:
             self.refuse(f"{count} elements are more than a term run holds")
 
     def check_broadcast(self, operands: Sequence[Tensor | Words]) -> None:

@@ -119,9 +119,9 @@ class _Pair:
 def _compare(pair: _Pair, reals: Reals) -> None:
     """Reads both models with the same numbers; _Apart where an output has others."""
     first, second = (Program(each, reals, pair.limits, REAL_RECORDS) for each in (pair.original, pair.other))
-    wanted, _ = first.run(pair.feeds(pair.original, reals))
+    wanted, notes = first.run(pair.feeds(pair.original, reals))
     reals.landmarks.learns = False
-    got, _ = second.run(pair.feeds(pair.other, reals))
+    got, others = second.run(pair.feeds(pair.other, reals))
     check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
@@ -130,7 +130,7 @@ def _compare(pair: _Pair, reals: Reals) -> None:
         if not _same(mine, theirs, reals):
             parted = _parted(pair, Reals(reals.seed, below=reals.below))
             raise _Apart(f"output {name!r} is another formula{f', from {parted} on' if parted else ''}", parted)
-    check_preconditions(first.preconditions, second.preconditions)
+    check_preconditions(notes.preconditions, others.preconditions)
 
 
 def _same(mine: Tensor, theirs: Tensor, reals: Reals) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.ground.bodies import Body as Composition, NoBodyError, body_of, is_written
-from onereshape.terms.call import Body, Call, Precondition, Record, Value
+from onereshape.terms.call import Body, Call, Notes, Record, TermRun, Value
 from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
@@ -23,8 +23,8 @@ from onereshape.terms.tensor import Tensor, numbers
 Scope = dict[ir.Value, Value]
 Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 """Sees the results of each node, and returns them, perhaps with their growth."""
-Outcome = tuple[dict[str, Value], list[str]]
-"""The outputs of a run, and why they may not be the same for every N."""
+Outcome = tuple[dict[str, Value], Notes]
+"""The outputs of a run, and what its nodes noted."""
 Steps = Generator[None, None, Outcome]
 """A run that pauses before each node."""
 
@@ -105,8 +105,6 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
-        self.preconditions: list[Precondition] = []
-        """Without which the last run gives no answer."""
         self.known: dict[ir.Node, _FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
@@ -120,7 +118,7 @@ class Program:
         samples: int = 0,
         orders: Orders | None = None,
     ) -> Outcome:
-        """The outputs by name, and why they may not hold for every N; `samples` is the N of this run."""
+        """The outputs by name, and the notes of all nodes; `samples` is the N of this run."""
         (found,) = side_by_side(self.steps(feeds, observe, samples, orders))
         return found
 
@@ -132,7 +130,7 @@ class Program:
         orders: Orders | None = None,
     ) -> Steps:
         """A run that pauses before each node, and returns as `run` does."""
-        run = _Run(self, observe, samples, orders)
+        run = _Run(self, observe, TermRun(self.hashing, self.limits.elements, samples, orders))
         graph = self.model.graph
         scope: Scope = {}
         for value in graph.inputs:
@@ -141,8 +139,7 @@ class Program:
             elif not value.is_initializer():
                 raise NotProven(f"input {value.name!r} is not fed")
         found = yield from run.steps(graph, scope, self.model.opset_imports, {}, main=True)
-        self.preconditions = run.preconditions
-        return _named(graph.outputs, found), run.not_for_all
+        return _named(graph.outputs, found), run.notes
 
 
 def _named(outputs: Iterable[ir.Value], found: Iterable[Value]) -> dict[str, Value]:
@@ -172,15 +169,13 @@ def side_by_side(*runs: Steps) -> list[Outcome]:
 
 
 class _Run:
-    """A run of a program under way: the reasons, preconditions and live elements so far."""
+    """A run of a program under way: the notes and live elements so far."""
 
-    def __init__(self, program: Program, observe: Observer | None, samples: int, orders: Orders | None) -> None:
+    def __init__(self, program: Program, observe: Observer | None, common: TermRun) -> None:
         self.program = program
         self.observe = observe
-        self.samples = samples
-        self.orders = orders
-        self.not_for_all: list[str] = []
-        self.preconditions: list[Precondition] = []
+        self.common = common
+        self.notes = Notes()
         self.live = 0
         self.depth = 0
 
@@ -279,31 +274,30 @@ class _Run:
             return lambda fed: self.body(graph, fed, scope, opsets, given)
 
         call = Call(
+            self.common,
             node.op_type,
             known.name,
             known.schema.since_version if known.schema else 1,
             known.opset,
             tuple(inputs),
-            known.used,
             _own(known.attributes if known.attributes is not None else _attributes(known.schema, there)),
-            self.program.hashing,
-            inner,
-            [] if node in self.program.unneeded else self.not_for_all,
-            self.program.limits.elements,
-            self.samples,
-            self.preconditions,
+            known.used,
             known.written,
-            self.orders,
+            inner,
         )
+        before = len(self.notes.not_for_all)
         results = list(known.record.rule(call))[: len(node.outputs)]
         results += [None] * (len(node.outputs) - len(results))
         if known.schema:
             check_results(node, known.schema, results, dict(letters))
-        watched = not constant and node not in self.program.unneeded
-        if self.observe is not None and watched:
+        needed = node not in self.program.unneeded
+        if self.observe is not None and needed and not constant:
             results = list(self.observe(node, results))
-        if self.samples and node not in self.program.unneeded:
+        if self.common.samples and needed:
             self._watch(call, known.record, results)
+        self.notes.preconditions += call.notes.preconditions
+        if needed:  # before what the nodes of its graphs noted
+            self.notes.not_for_all[before:before] = call.notes.not_for_all
         return results
 
     def _watch(self, call: Call, record: Record, results: Sequence[Value]) -> None:

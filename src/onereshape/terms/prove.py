@@ -132,9 +132,9 @@ def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
     """Runs both models at these sizes; Differs where an output has other dims or terms."""
     here = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""
     feeds: list[Any] = [trial.feeds(program, []) for program in (trial.original, trial.repaired)]
-    wanted, _ = trial.original.run(feeds[0])
-    got, _ = trial.repaired.run(feeds[1])
-    check_preconditions(trial.original.preconditions, trial.repaired.preconditions)
+    wanted, notes = trial.original.run(feeds[0])
+    got, others = trial.repaired.run(feeds[1])
+    check_preconditions(notes.preconditions, others.preconditions)
     check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)

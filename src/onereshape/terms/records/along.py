@@ -105,12 +105,12 @@ def _top(call: Call) -> Sequence[Tensor]:
 
 def _order(call: Call, data: Tensor, whole: Words, kind: tuple[Any, ...]) -> Array | None:
     """The order in which a full TopK takes a list's elements, in a run that goes through all orders; None elsewhere."""
-    if call.orders is None:
+    if call.run.orders is None:
         return None
     if data.values is not None and len({*data.values.tolist()}) == data.size and kind[1] is None:
         found = np.argsort(data.values).astype(np.int64)
         return found[::-1] if kind[0] else found
-    taken = call.orders.of(int(call.hashing.mix(call.key("order", *kind), whole)[0]), data.size)
+    taken = call.run.orders.of(int(call.hashing.mix(call.key("order", *kind), whole)[0]), data.size)
     return None if taken is None else np.array(taken, np.int64)
 
 

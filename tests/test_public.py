@@ -29,6 +29,8 @@ HELD: dict[str, str] = {
     "ReshapeNode.attributes": "as the file has them",
     "ReshapeNode.node": "the node itself, in its own library's words",
     "ElementType.numpy": "np.dtype[Any] is NumPy's own word for any dtype",
+    "Counterexample.feeds": "arrays of any type",
+    "Counterexample.beside": "the same",
 }
 """Where Any stands for what another library holds, and why."""
 

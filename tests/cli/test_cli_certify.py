@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,14 @@ USAGE = {
         ["--proof", "p.json", "a.onnx"],
         "beside --proof name both models, the original and the repaired one, or none of them: 1 named",
     ),
+    "replay and proof": (["--proof", "p.json", "--replay", "x.npz"], "--replay and --proof exclude each other"),
+    "replay and batch": (
+        ["a.onnx", "b.onnx", "--replay", "x.npz", "--batch"],
+        "--batch has no meaning beside --replay",
+    ),
+    "no such replay": (["a.onnx", "b.onnx", "--replay", "x.npz"], "x.npz: No such file or directory"),
+    "one model to replay": (["a.onnx", "--replay", "x.npz"], "only one is named here"),
+    "no npz": (["a.onnx", "b.onnx", "--counterexample", "x.txt"], "--counterexample writes an .npz, and x.txt is none"),
     "no such proof": (["--proof", "p.json"], "p.json: there is no such file"),
 }
 
@@ -204,12 +213,72 @@ def test_what_cannot_be_run(what: str, here: Path, capsys: Captured) -> None:
     assert why in error
 
 
-def test_models_of_two_formats_are_not_compared(here: Path) -> None:
+def test_a_witness_of_another_format_is_not_compared(here: Path) -> None:
+    pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n=1, t="1, 6"))
     (here / "a.xml").write_text('<net name="m" version="11"><layers/><edges/></net>')
-    written(FLAT.format(n=1, t="1, 6"), here, "b.onnx")
 
-    with pytest.raises(FixError, match=r"b\.onnx and a\.xml are not in one format"):
-        orx.certify("a.xml", "b.onnx")
+    with pytest.raises(FixError, match=r"a\.xml and a\.onnx are not in one format"):
+        orx.certify("a.onnx", "b.onnx", free={"x": {1: "S"}}, witness="a.xml")
+
+
+SCALED = """g (float[a, 3] x) => (float[a, 3] y) <float[3] w = {{1, 2, {last}}}> {{
+    h = Mul(x, w) y = Relu(h) }}"""
+
+
+def test_what_differs_is_shown_kept_and_replayed(here: Path, capsys: Captured) -> None:
+    one, two = pair(here, SCALED.format(last=3), SCALED.format(last=4))
+
+    code, said, _ = certify(capsys, one, two, "--counterexample", "x.npz")
+    again = certify(capsys, one, two, "--replay", "x.npz")
+    alike = certify(capsys, one, one, "--replay", "x.npz")
+
+    assert code == 1
+    first, second, third = said.splitlines()
+    assert re.fullmatch(r"differs: output 'y' differs by [\d.e+]+ at a = 4, where its scale is [\d.]+", first)
+    shows = r"output 'y' is ([-\d.e+]+) at \[\d, 2\], a = 4, and ([-\d.e+]+) in the original"
+    found = re.fullmatch(rf"  {shows}; the models part at 'h'", second)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(float(found[2]) * 4 / 3)
+    assert third == "wrote x.npz: onereshape certify ... --replay runs both models on it"
+    assert again[0] == 1
+    repeated = re.fullmatch(rf"differs: {shows}\n", again[1])
+    assert repeated is not None
+    assert repeated.groups() == found.groups()
+    assert alike[0] == 0
+    assert re.fullmatch(rf"agrees: {shows}\n", alike[1])
+
+
+def test_no_counterexample_is_written_where_there_is_none(here: Path, capsys: Captured) -> None:
+    one, _ = pair(here, SCALED.format(last=3), SCALED.format(last=3))
+
+    code, said, _ = certify(capsys, one, one, "--counterexample", "x.npz")
+
+    assert code == 0
+    assert said.startswith("proven: ")
+    assert not (here / "x.npz").exists()
+
+
+def test_a_batch_is_replayed(here: Path, capsys: Captured) -> None:
+    names = pair(here, FLAT.format(n=1, t="1, 6"), WRONG["sample 0 for all"][0])
+
+    certify(capsys, *names, "--batch", "--counterexample", "x.npz")
+    wrong = certify(capsys, *names, "--replay", "x.npz")
+    written(FLAT.format(n="N", t="-1, 6"), here, "c.onnx")
+    right = certify(capsys, "a.onnx", "c.onnx", "--replay", "x.npz")
+
+    assert (wrong[0], wrong[1].partition(":")[0]) == (1, "differs")
+    assert (right[0], right[1].partition(":")[0]) == (0, "agrees")
+
+
+def test_an_input_that_suits_no_such_model(here: Path, capsys: Captured) -> None:
+    names = pair(here, SCALED.format(last=3), SCALED.format(last=4))
+    certify(capsys, *names, "--counterexample", "x.npz")
+    written(SCALED.format(last=3).replace("x", "q"), here, "c.onnx")
+
+    code, said, error = certify(capsys, "c.onnx", "b.onnx", "--replay", "x.npz")
+
+    assert (code, said) == (1, "")
+    assert error.startswith("onereshape: onnxruntime cannot run the model c.onnx: ")
 
 
 @pytest.mark.parametrize(

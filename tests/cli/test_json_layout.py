@@ -15,6 +15,7 @@ import referencing
 
 from onereshape.cli import main
 from onereshape.cli.commands import COMMANDS
+from tests.checking import written
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = (ROOT / "docs" / "schema").glob("*.json")
@@ -65,6 +66,8 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("error", 1, ["fix", "neg.onnx", "-o", "no.onnx", "--batch"]),
     ("certify", 0, ["certify", "model.onnx", "fixed.onnx", "--batch"]),
     ("certify", 1, ["certify", "model.onnx", "model.onnx", "--batch"]),
+    ("certify", 1, ["certify", "x1.onnx", "x2.onnx", "--counterexample", "x.npz"]),
+    ("certify", 1, ["certify", "x1.onnx", "x2.onnx", "--replay", "x.npz"]),
     ("convert", 0, ["convert", "model.onnx", "--to", "onnx-13", "-o", "old.onnx"]),
     ("convert", 0, ["convert", "model.onnx", "--node", "/Reshape", "--to", "openvino", "-o", "one.xml"]),
     ("conform", 0, ["conform", "--engine", "numpy", "--case", "neg2", "--case", "scalar_to_2", "--case", "rank_65"]),
@@ -82,6 +85,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save("x.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     shutil.copy(CORPUS / "hand_yolo_head.ts.onnx", "model.onnx")
     shutil.copy(CORPUS / "neg_minibatch_std.ts.onnx", "neg.onnx")
+    for each in "12":
+        written(
+            f"g (float[a, 3] x) => (float[a, 3] y) <float k = {{{each}}}> {{ y = Mul(x, k) }}",
+            tmp_path,
+            f"x{each}.onnx",
+        )
     for each in "ABC":
         shutil.copy(ROOT / "tests" / "data" / "sizes" / f"bert.dynamo.{each}.onnx", f"{each}.onnx")
     return tmp_path
@@ -96,6 +105,8 @@ def answered(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[
 @pytest.mark.parametrize(("name", "code", "words"), CASES, ids=[" ".join(words) for *_, words in CASES])
 @pytest.mark.usefixtures("folder")
 def test_an_answer_has_the_layout(name: str, code: int, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    if "--replay" in words:
+        main(["certify", "x1.onnx", "x2.onnx", "--counterexample", "x.npz"])
     for repaired in {"fixed.onnx", "sound.onnx"} & {*words}:
         main(["fix", "model.onnx", "-o", repaired, "--batch"])
     ended, answer = answered(words, capsys)

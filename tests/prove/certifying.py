@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 from onnx import numpy_helper
 
+from onereshape.graphs.request import given_model
+from onereshape.ground.isolation.budget import WHOLE, whole
 from onereshape.prove.certificate import Certificate
+from onereshape.prove.counterexample import read
+from onereshape.prove.replay import replay
 from onereshape.prove.run_both import certify
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
@@ -30,13 +35,32 @@ def batch(original: ir.Model, repaired: ir.Model, *, base_dir: str = ".", **aske
     """What onnxruntime alone says of a batch on axis 0 of x and y, if nothing else is asked."""
     usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST}
     freed = asked.pop("freed", BATCH)
-    return run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=base_dir).certificate
+    found = run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=base_dir).certificate
+    return shown(found, original, repaired)
+
+
+def shown(found: Certificate, original: ir.Model, repaired: ir.Model) -> Certificate:
+    """The certificate, which says that models differ only with an input that shows it: it is kept and replayed."""
+    example = found.counterexample
+    assert (example is not None) == (found.status == "differs"), found
+    if example is None or example.models[0] in {"export", "witness"}:
+        return found
+    with TemporaryDirectory() as folder:
+        example.save(f"{folder}/input.npz")
+        again = replay(read(f"{folder}/input.npz"), given_model(original), given_model(repaired), whole(WHOLE, None))
+    assert not again.holds, again
+    assert again.counterexample.output == example.output
+    if example.what == "value":
+        assert again.counterexample.values == example.values
+        assert again.counterexample.indices == example.indices
+    return found
 
 
 def both(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime and the terms say of it."""
     usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST}
-    return certify(original, repaired, asked.pop("freed", BATCH), Comparison(**usual | asked), base_dir=".")
+    found = certify(original, repaired, asked.pop("freed", BATCH), Comparison(**usual | asked), base_dir=".")
+    return shown(found, original, repaired)
 
 
 FLAT = "(float[{n}, 3, 4] x) => (float[{n}, 12] y) <int64[2] k = {{{k}, 12}}> {{ y = Reshape(x, k) }}"
@@ -50,10 +74,12 @@ def other(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a dim that is no batch."""
     usual: dict[str, Any] = {"kind": "other", "size": 1, "outputs": {}}
     freed = asked.pop("freed", {"x": {1: "S"}})
-    return run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=".").certificate
+    found = run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=".").certificate
+    return shown(found, original, repaired)
 
 
 def same(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a model in which nothing was freed."""
     usual: dict[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
-    return run_drawn(original, repaired, {}, Comparison(**usual | asked), base_dir=".").certificate
+    found = run_drawn(original, repaired, {}, Comparison(**usual | asked), base_dir=".").certificate
+    return shown(found, original, repaired)

@@ -25,6 +25,8 @@ examples:
   $ onereshape certify model.onnx dynamic.onnx --batch
   $ onereshape certify model.onnx dynamic.onnx --free input_ids:1=S --witness longer.onnx
   $ onereshape certify model.onnx simpler.onnx
+  $ onereshape certify model.onnx optimised.onnx --counterexample input.npz
+  $ onereshape certify model.onnx optimised.onnx --replay input.npz
   $ onereshape certify --proof proof.json
 """
 NOTES = """\
@@ -38,7 +40,11 @@ was found is proven, certified, fitted, unwitnessed or refused; `onereshape fix 
 --proof repeats the certificate that `fix --certificate` kept, for the files that it names or for ORIGINAL and REPAIRED,
 and says whether the result is the same.
 
-Nothing is written. Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
+Where the status is differs, a second line tells the input that shows it: one element of an output, in both models.
+--counterexample writes that input, an array for each input of the model; --replay runs both models on it again, and
+exits with 1 if they still differ.
+
+Neither model is changed. Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
 """
 USAGE = "ORIGINAL REPAIRED [options]"
 
@@ -49,6 +55,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_dims(parser)
     add_exports(parser)
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
+    parser.add_argument("--counterexample", metavar="FILE.npz", help="write the input that shows a difference, if any")
+    parser.add_argument("--replay", metavar="FILE.npz", help="run both models on just the input that was written")
     parser.add_argument("--seed", type=read_seed, help="of the inputs that are drawn (default 0)")
     add_limits(parser, all_of_it=True)
 
@@ -60,12 +68,11 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     paths = [*args.models, *more]
     if args.proof is not None:
         return _rechecked(args, paths)
-    if len(paths) != 2:
-        count = "none is" if not paths else "only one is" if len(paths) == 1 else f"{len(paths)} are"
-        why = f"name two models, the original and the repaired one: {count} named here"
-        raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
-    if paths == [STREAM, STREAM]:
-        raise ReshapeError("bad-usage", why="standard input holds one model: name a file for the other")
+    if args.counterexample is not None and not args.counterexample.lower().endswith(".npz"):
+        raise ReshapeError("bad-usage", why=f"--counterexample writes an .npz, and {args.counterexample} is none")
+    _check_two(paths)
+    if args.replay is not None:
+        return _replayed(args, paths)
     from onereshape.prove.certify import certify  # noqa: PLC0415
 
     original = loaded(paths[0])
@@ -84,7 +91,45 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
             progress=progress,
         )
     machine = {"original": paths[0], "repaired": paths[1], "holds": found.holds, "certificate": found.to_json()}
-    return [f"{found.status}: {shown(found.reason)}"], machine, int(not found.suffices)
+    lines = [f"{found.status}: {shown(found.reason)}"]
+    if (example := found.counterexample) is not None:
+        lines.append(f"  {shown(example.sentence)}")
+        if args.counterexample is not None:
+            example.save(args.counterexample)
+            machine["written"] = args.counterexample
+            lines.append(f"wrote {shown(args.counterexample)}: onereshape certify ... --replay runs both models on it")
+    return lines, machine, int(not found.suffices)
+
+
+def _check_two(paths: list[str]) -> None:
+    if len(paths) != 2:
+        count = "none is" if not paths else "only one is" if len(paths) == 1 else f"{len(paths)} are"
+        why = f"name two models, the original and the repaired one: {count} named here"
+        raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
+    if paths == [STREAM, STREAM]:
+        raise ReshapeError("bad-usage", why="standard input holds one model: name a file for the other")
+
+
+def _replayed(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], dict[str, Any], int]:
+    """Both models on the input of a kept counterexample."""
+    from onereshape.prove.counterexample import read  # noqa: PLC0415
+    from onereshape.prove.replay import replay  # noqa: PLC0415
+
+    others = ("batch", "free", "like", "witness", "seed", "counterexample")
+    told = [name for name in others if getattr(args, name) is not None]
+    if told:
+        raise ReshapeError("bad-usage", why=f"--{told[0]} has no meaning beside --replay: {args.replay} says all")
+    kept = read(args.replay)
+    limit = whole(args.timeout, read_memory(args.memory))
+    found = replay(kept, loaded(paths[0]), loaded(paths[1]), limit)
+    machine = {
+        "original": paths[0],
+        "repaired": paths[1],
+        "replay": args.replay,
+        "holds": found.holds,
+        "counterexample": found.counterexample.to_json(),
+    }
+    return [shown(found.sentence)], machine, int(not found.holds)
 
 
 def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], dict[str, Any], int]:
@@ -94,6 +139,9 @@ def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], d
     told = [name for name in ("batch", "free", "like", "witness", "seed") if getattr(args, name) is not None]
     if told:
         raise ReshapeError("bad-usage", why=f"--{told[0]} is in {args.proof} already")
+    told = [name for name in ("replay", "counterexample") if getattr(args, name) is not None]
+    if told:
+        raise ReshapeError("bad-usage", why=f"--{told[0]} and --proof exclude each other")
     if len(paths) not in {0, 2}:
         why = f"beside --proof name both models, the original and the repaired one, or none of them: {len(paths)} named"
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")

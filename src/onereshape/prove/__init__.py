@@ -5,5 +5,5 @@ Holds `certify()` and all that a certificate's words rest on: `engines` run mode
 left to `repair`, expressions are left to `terms`.  Begin with `certificate` (what is said), then `run_both` (what is
 done), then `runs/batch_runs`.
 
-Door: certificate, certify, engines, pairing, run_both, runs, steps, values.
+Door: certificate, certify, counterexample, engines, pairing, replay, run_both, runs, steps, values.
 """

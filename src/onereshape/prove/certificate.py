@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Literal
 
 from onereshape.ground import notebook
 from onereshape.ground.text import JSON, as_json, brief, shown
+from onereshape.prove.counterexample import Counterexample
 from onereshape.terms.proof import Proof, said, said_all
 
 Status = Literal[
-    "proven", "certified", "fitted", "unwitnessed", "untested", "out-of-time", "not proven", "differs", "failed"
+    "proven",
+    "certified",
+    "fitted",
+    "unwitnessed",
+    "untested",
+    "out-of-time",
+    "not proven",
+    "differs",
+    "failed",
 ]
 
 
@@ -78,8 +87,8 @@ class Certificate:
     with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
     agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
     `out-of-time`: the time was over before enough was shown, and the reason says what was;
-    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run showed one;
-    `failed`: the repaired model does not run."""
+    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run showed one,
+    and `counterexample` has its input; `failed`: the repaired model does not run, or has other inputs or outputs."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]
@@ -112,6 +121,8 @@ class Certificate:
     """What the term run showed; None where it was not run, as onnxruntime had shown enough."""
     basis: Certificate | None = None
     """The certificate of the step before: where other dims were freed first, and then the batch of that model."""
+    counterexample: Counterexample | None = None
+    """An input that shows the difference, where the status is `differs`."""
 
     @property
     def holds(self) -> bool:
@@ -172,8 +183,9 @@ class Certificate:
 
     def to_json(self) -> dict[str, JSON]:
         """The fields, for machines; a difference that is no number (NaN against a number) is null."""
-        fields = asdict(self)
+        fields = asdict(replace(self, basis=None, counterexample=None))
         for output in fields["outputs"]:
             output["difference"] = output["difference"] if isfinite(output["difference"]) else None
-        fields["basis"] = None if self.basis is None else self.basis.to_json()
+        for name, part in (("basis", self.basis), ("counterexample", self.counterexample)):
+            fields[name] = None if part is None else part.to_json()
         return {name: as_json(value) for name, value in fields.items()}

@@ -130,7 +130,7 @@ def certified(  # noqa: PLR0913 - see certify
     pair = ModelPair(first, second, witnesses, fitted)
     for model in (first, second):
         check_data(model)
-    for other in (second, *pair.witnesses, *pair.fitted):
+    for other in (*pair.witnesses, *pair.fitted):
         if engine_of(other.ir) != engine_of(first.ir):
             raise FixError("unlike", why=f"{other.path} and {first.path} are not in one format")
     if pair.fitted and question.free is None and question.batch is None:
@@ -140,13 +140,14 @@ def certified(  # noqa: PLR0913 - see certify
         what = "a witness" if pair.witnesses else "another export"
         raise ReshapeError("bad-usage", why=f"{what} is for freed dims other than the batch, and none are asked for")
     check_witnesses(first, pair.fitted, pair.witnesses, asked)
-    from onereshape.prove.pairing import aligned, called  # noqa: PLC0415
+    from onereshape.prove.pairing import aligned, called, named_as  # noqa: PLC0415
     from onereshape.prove.run_both import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
 
     with limited(limit), blamed(second), blamed(first):
-        twin = aligned(first.ir, second.ir, asked)
+        mine = first.ir if engine_of(first.ir) == engine_of(second.ir) else named_as(second.ir, first.ir)
+        twin = aligned(mine, second.ir, asked)
         return run_both(
-            called(first.ir, asked),
+            called(mine, asked),
             twin,
             asked,
             replace(

@@ -51,7 +51,7 @@ def reason_of(status: Status, engine: Certificate, here: Proof | None, there: Pr
     if here is None or engine.status in {"differs", "failed"}:
         return engine.reason
     if status == "not proven":
-        return _differing(engine, here)
+        return _differing(engine, here.reason)
     if status == "proven":
         return f"{claim(engine, here if there is None else merged([here, there]))}; {_agreed(engine)}"
     return f"{engine.reason}; {_beside(here, there)}"
@@ -102,13 +102,18 @@ def merged(proofs: list[Proof]) -> Proof:
 
 
 def _agreed(engine: Certificate) -> str:
-    name = engine.engine.partition(" ")[0]
+    name, verb = _engines(engine), "agree" if " beside " in engine.engine else "agrees"
     if engine.status == "certified":
-        return f"{name} agrees{engine.reason.removeprefix('compared')}"
+        return f"{name} {verb}{engine.reason.removeprefix('compared')}"
     ran = said_all([*engine.compared, *engine.ran])
     return f"{name} ran it at {ran}, where drawn inputs could not test it: {engine.reason}"
 
 
-def _differing(engine: Certificate, proof: Proof) -> str:
+def _engines(engine: Certificate) -> str:
+    """The engines without their versions: `onnxruntime`, `onnxruntime and openvino`."""
+    return " and ".join(each.partition(" ")[0] for each in engine.engine.split(" beside "))
+
+
+def _differing(engine: Certificate, reason: str) -> str:
     drawn = "drawn inputs showed no difference" if engine.status != "untested" else "drawn inputs could not tell"
-    return f"{proof.reason}; {drawn}, but others may"
+    return f"{reason}; {drawn}, but others may"

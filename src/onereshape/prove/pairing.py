@@ -65,6 +65,18 @@ def aligned(original: ir.Model, repaired: ir.Model, asked: Freed) -> ir.Model:
     return copy
 
 
+def named_as(other: ir.Model, model: ir.Model) -> ir.Model:
+    """A model whose nameless dims have the names of another one's: an IR made of an ONNX model has lost them."""
+    copy, named = model.clone(), {value.name: value.shape for value in fed(other)}
+    for value in fed(copy):
+        known = named.get(value.name)
+        if value.shape is None or known is None or len(known) != len(value.shape):
+            continue
+        dims = zip(value.shape, known, strict=True)
+        value.shape = ir.Shape([b if not isinstance(a, int) and a.value is None else a for a, b in dims])
+    return copy
+
+
 def called(model: ir.Model, asked: Freed) -> ir.Model:
     """A model whose freed dims have their names: those that have none, or others, would be drawn apart."""
     shapes = {value.name: value.shape for value in model.graph.inputs if value.shape is not None}

@@ -16,6 +16,7 @@ from onereshape.prove.combining import claim, merged, reason_of, status_of
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.drawn_runs import run_drawn
+from onereshape.prove.runs.first_tensor import first_tensor
 from onereshape.prove.runs.neighbours import run_company
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
@@ -59,9 +60,19 @@ def certify(
             found = _in_company(engine.trial, freed, engine.usual, found)
     elif found.status == "out-of-time" and (known := comparison.proof) is not None and known.holds:
         found = replace(found, reason=f"{found.reason}; the terms show that {claim(found, known)}", proof=known)
+    found = _parted(engine.trial, found)
     if progress is not None:
         progress(steps + 1, steps + 1, found.status)
     return found
+
+
+def _parted(trial: Trial, found: Certificate) -> Certificate:
+    """A certificate whose counterexample has the first tensor at which the models part, where both are fed the same."""
+    example = found.counterexample
+    if example is None or example.models != ("original", "repaired") or example.beside is not example.feeds:
+        return found
+    first = first_tensor(trial.original, trial.repaired, example.feeds, trial.base_dir)
+    return replace(found, counterexample=replace(example, first=first))
 
 
 def _begun(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison) -> Comparison:
@@ -113,7 +124,9 @@ def _rounded(trial: Trial, found: Certificate) -> Certificate:
     """What the engine says where its answers differ a little, and the terms show that this is rounding."""
     status, reason = verdict(trial)
     doubts = "; ".join(trial.doubts.values())
-    return replace(found, status=status, reason=f"{reason}; but {doubts}: the same terms, so it is rounding")
+    return replace(
+        found, status=status, reason=f"{reason}; but {doubts}: the same terms, so it is rounding", counterexample=None
+    )
 
 
 def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate) -> Certificate:
@@ -122,7 +135,7 @@ def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate
     try:
         words, without, why = run_company(trial, freed, usual, proven=found.status == "proven")
     except Stop as stop:
-        return replace(found, status=stop.status, reason=stop.reason)
+        return replace(found, status=stop.status, reason=stop.reason, counterexample=stop.example)
     except OutOfTime:
         after = f"after {limits().seconds:g} s"
         if found.status == "proven":

@@ -31,4 +31,5 @@ def joined(first: Certificate | None, second: Certificate | None) -> Certificate
     status = min(first.status, second.status, key=_ORDER.index)
     then = f"then the batch, beside that model sample by sample, {second.status}: {second.reason}"
     reason = f"other dims, {first.status}: {first.reason}; {then}"
-    return replace(second, status=status, reason=reason, basis=first)
+    example = second.counterexample or first.counterexample
+    return replace(second, status=status, reason=reason, basis=first, counterexample=example)

@@ -39,7 +39,7 @@ MEANINGS = {
     "out-of-time": "The time was over before enough was shown.",
     "not proven": "Its outputs are other expressions of the inputs, and no run showed another answer.",
     "differs": "The repaired model answers differently from the original.",
-    "failed": "The repaired model does not run.",
+    "failed": "The repaired model does not run, or has other inputs or outputs.",
 }
 """What each status of a certificate says."""
 
@@ -198,6 +198,8 @@ def _said(certificate: Certificate) -> list[str]:
     parts.append(element("p", f"{word} {MEANINGS.get(certificate.status, '')}"))
     parts.append(element("p", escaped(f"{certificate.reason[:1].upper()}{certificate.reason[1:]}.")))
     facts: list[tuple[str, str]] = []
+    if certificate.counterexample is not None:
+        facts.append(("shown by", escaped(certificate.counterexample.sentence, 300)))
     if certificate.compared:
         facts.append(("compared at", escaped(said_all(certificate.compared), 300)))
     if certificate.ran:

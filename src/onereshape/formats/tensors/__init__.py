@@ -5,5 +5,5 @@ suffix in the help of `cli/run.py`, and a row of KINDS in `tests/fuzz/formats.py
 
     pytest tests/formats/test_tensor_files.py tests/formats/test_unsound_files.py tests/cli/test_cli_run.py
 
-Door: npy, tensor, tensor_files.
+Door: npy, npz, tensor, tensor_files.
 """

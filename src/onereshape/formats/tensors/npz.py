@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO
 
 import numpy as np
@@ -24,11 +26,26 @@ _CHUNK = 1 << 24
 
 def read(path: str, array: str | None) -> Tensor:
     """The array named `array` in an archive, or the only one there."""
+    with _opened(path) as (archive, members):
+        name = _choose(list(members), array, path)
+        return _read_member(archive, archive.getinfo(members[name]), name, path)
+
+
+def read_all(path: str) -> dict[str, Tensor]:
+    """All arrays of an archive, by name."""
+    with _opened(path) as (archive, members):
+        return {name: _read_member(archive, archive.getinfo(member), name, path) for name, member in members.items()}
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, str]]]:
+    """An archive and its members by the names of their arrays; a FormatError for whatever a damaged one raises."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {name.removesuffix(_SUFFIX): name for name in archive.namelist() if name.endswith(_SUFFIX)}
-            name = _choose(list(members), array, path)
-            return _read_member(archive, archive.getinfo(members[name]), name, path)
+            yield (
+                archive,
+                {name.removesuffix(_SUFFIX): name for name in archive.namelist() if name.endswith(_SUFFIX)},
+            )
     except FormatError:
         raise
     except OSError as error:
@@ -46,12 +63,23 @@ def read(path: str, array: str | None) -> Tensor:
 
 def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
     """An archive of one array, stored without compression as `np.savez` does."""
+    write_all(file, [tensor], path)
+
+
+def write_all(file: IO[bytes], tensors: Iterable[Tensor], path: str) -> None:
+    """An archive of several arrays, each by its name."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for tensor in tensors:
+            with archive.open(_member(tensor, path), "w", force_zip64=True) as stream:
+                npy.write(stream, tensor, path)
+
+
+def _member(tensor: Tensor, path: str) -> zipfile.ZipInfo:
     member = zipfile.ZipInfo((tensor.name or _UNNAMED) + _SUFFIX)
     cut = member.filename.removesuffix(_SUFFIX) not in {tensor.name, _UNNAMED}  # zip cuts names off at a NUL
     if cut or len(member.filename.encode(errors="surrogatepass")) > _LONGEST_NAME:
         raise FormatError("unwritable", path=path, why=f"an archive cannot hold the name {tensor.name[:80]!a}")
-    with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as stream:
-        npy.write(stream, tensor, path)
+    return member
 
 
 def _choose(names: list[str], array: str | None, path: str) -> str:

@@ -99,6 +99,7 @@ def consult(trial: Trial, chooser: Chooser, question: OriginalQuestion) -> Origi
     else:
         references = _at_once(trial, session, question, opening)
     trial.settings = [(each.setting.sizes, each.setting.values) for each in references]
+    trial.first = references[0].feeds[0]
     trial.shapes = {name: array.shape for name, array in references[0].answers[0].items()}
     check_repeats(trial, references[0], answered(session, references[0].feeds[0], "original model"))
 

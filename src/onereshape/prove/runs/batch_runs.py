@@ -16,6 +16,7 @@ from onereshape.prove.runs.asking import OriginalQuestion, consult
 from onereshape.prove.runs.beyond_runs import Beyond, joined, run_beyond
 from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.dynamic import DYNAMIC, fixed_agrees
+from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
 from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.rounding_decides import RoundingCheck
 from onereshape.prove.runs.settings import Chooser, Setting
@@ -104,17 +105,24 @@ def _beside(repaired: _OpenModel, times: Sequence[int], references: Sequence[Ref
         meters = reference.meters
         wanted = {name: together(meter, reference.answers[:each], trial.size) for name, meter in meters.items()}
         got, at = repaired.run(each, reference)
-        compare(trial, meters, got, wanted, at)
+        feeds = joined(reference.feeds[:each], repaired.axes)
+        compare(trial, meters, got, wanted, Comparing(_pairs(trial, reference, feeds, got, each), at))
         try:
             again = partial(_again, repaired)
             settle(trial, references, at, RoundingCheck(trial, reference, repaired.moved, got, again, each).wavers)
         except Stop as stop:
             for other in turns[place + 1 :] if stop.status == "untested" else ():
                 repaired.run(*other)  # that it runs can still be seen
-            feeds = joined(reference.feeds[:each], repaired.axes)
             if stop.status == "differs" and fixed_agrees(trial, meters, feeds, wanted):
-                raise Stop(stop.status, f"{stop.reason}; {DYNAMIC}") from None
+                raise Stop(stop.status, f"{stop.reason}; {DYNAMIC}", stop.example) from None
             raise
+
+
+def _pairs(trial: Trial, reference: Reference, feeds: Feeds, got: Answers, pieces: int) -> list[SampleTwice]:
+    """Each sample of a batch that was made of the first pieces, there and in its own piece."""
+    size, whole = trial.size, FedRun(feeds, got, pieces * trial.size)
+    parts = [FedRun(reference.feeds[place], reference.answers[place], size) for place in range(pieces)]
+    return [SampleTwice(parts[now // size], whole, now % size, now) for now in range(pieces * size)]
 
 
 def _again(repaired: _OpenModel, pieces: Sequence[Feeds]) -> Answers:
@@ -173,11 +181,12 @@ def _check_rows(trial: Trial, reference: Reference) -> None:
         want = _picked([first, second], 0, places % 2, trial.size - 1 - places)
         found = meter.distance(shuffled, want)
         if found.most > 1:
-            raise Stop(
-                "differs",
-                f"the original mixes the {trial.size} samples of its batch: output {name!r} of a sample differs by "
-                f"{amount(found)} beside other samples",
-            )
+            why = f"the original mixes the {trial.size} samples of its batch: output {name!r} of a sample differs by"
+            asked = [FedRun(reference.feeds[place], reference.answers[place], trial.size) for place in (0, 1, -1)]
+            last = trial.size - 1
+            pairs = [SampleTwice(asked[now % 2], asked[2], last - now, now) for now in range(trial.size)]
+            example = Comparing(pairs, {}, ("original", "original")).element(meter)
+            raise Stop("differs", f"{why} {amount(found)} beside other samples", example)
 
 
 def _singles(trial: Trial, session: Session, reference: Reference, axes: Mapping[str, int], at: Sizes) -> None:
@@ -190,4 +199,6 @@ def _singles(trial: Trial, session: Session, reference: Reference, axes: Mapping
             name: whole[name][place : place + 1] if meter.carried else whole[name]
             for name, meter in reference.meters.items()
         }
-        compare(trial, reference.meters, trial.run(session, feeds, at), wanted, at)
+        got = trial.run(session, feeds, at)
+        pair = SampleTwice(FedRun(first, reference.answers[0], trial.size), FedRun(feeds, got), place)
+        compare(trial, reference.meters, got, wanted, Comparing([pair], at))

@@ -10,6 +10,7 @@ import numpy as np
 
 from onereshape.prove.engines.engine import Array, Session
 from onereshape.prove.runs.compare import Carried, samples
+from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
 from onereshape.prove.runs.extremes import Extreme, judge, stand_out
 from onereshape.prove.runs.trial import Feeds, Sizes, Trial
 
@@ -42,14 +43,18 @@ def run_beyond(beyond: Beyond, extremes: Sequence[Extreme], beside: Sequence[Fee
     trial, size = beyond.trial, beyond.trial.size
     pieces = [*beside, *(each.feeds for each in extremes)]
     at = beyond.at(len(pieces) * size)
-    answers = trial.run(beyond.session, joined(pieces, beyond.axes), at, listed=False)
+    feeds = joined(pieces, beyond.axes)
+    answers = trial.run(beyond.session, feeds, at, listed=False)
+    whole = FedRun(feeds, answers, len(pieces) * size)
     seen = []
     for place, extreme in enumerate(extremes, start=len(beside)):
         mine = {}
         for name, meter in extreme.meters.items():
             split = _split(answers[name], meter.carried, len(pieces) * size)
             mine[name] = split[place * size : (place + 1) * size] if meter.carried else split
-        seen.append(judge(trial, extreme, mine, at))
+        own = FedRun(extreme.feeds, extreme.answers, size)
+        pairs = [SampleTwice(own, whole, was, place * size + was) for was in range(size)]
+        seen.append(judge(trial, extreme, mine, Comparing(pairs, at)))
     stand_out(trial, extremes, seen)
     if size > 1:
         _singles(beyond, extremes[0])
@@ -59,10 +64,12 @@ def _singles(beyond: Beyond, extreme: Extreme) -> None:
     """The samples of one piece, one at a time; of very many those at even distances."""
     at, size = beyond.at(1), beyond.trial.size
     places = range(0, size, -(-size // _SINGLES))
-    found = []
+    found, pairs, own = [], [], FedRun(extreme.feeds, extreme.answers, size)
     for place in places:
         row = {name: extreme.feeds[name].take([place], axis) for name, axis in beyond.axes.items()}
-        found.append(beyond.trial.run(beyond.session, extreme.feeds | row, at, listed=False))
+        feeds = extreme.feeds | row
+        found.append(beyond.trial.run(beyond.session, feeds, at, listed=False))
+        pairs.append(SampleTwice(own, FedRun(feeds, found[-1]), place))
     mine = {}
     for name, meter in extreme.meters.items():
         answers = [_split(each[name], meter.carried, 1) for each in found]
@@ -71,7 +78,8 @@ def _singles(beyond: Beyond, extreme: Extreme) -> None:
         if len(places) < size and meter.carried and mine[name].shape[1:] == whole.shape[1:]:
             asked, mine[name] = mine[name], whole.astype(mine[name].dtype)  # those that were not asked are as wanted
             mine[name][:: places.step] = asked
-    judge(beyond.trial, extreme, mine, at)
+    every = [pairs[place // places.step] for place in range(size)]  # those that were not asked are as wanted
+    judge(beyond.trial, extreme, mine, Comparing(every, at))
 
 
 def _split(array: Array, carried: Carried | None, size: int) -> Array:

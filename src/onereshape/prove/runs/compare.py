@@ -199,6 +199,22 @@ class Meter:
             worst = worst.worse(Distance(float(apart.max(initial=0.0)), units, most))
         return worst
 
+    def farthest(self, got: Array, want: Array, where: Array | None = None) -> tuple[float, int]:
+        """How far apart two elements of one sample are, in units of what is allowed, and their place: the worst ones.
+
+        Both arrays have a first axis of 1 for the sample; the place counts the elements row by row.
+        """
+        unlike = np.asarray(got != want) if where is None else np.asarray(got != want) & where
+        units = np.where(unlike, inf, 0.0)
+        if _is_float(want.dtype):
+            a, b = _wide(got), _wide(want)
+            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+                apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
+                found = apart / self.usual.allowed(b, self.scale)
+            units = np.where(unlike & (apart != 0), np.where(np.isnan(found), inf, found), 0.0)
+        place = int(np.argmax(units)) if units.size else 0
+        return (float(units.reshape(-1)[place]) if units.size else 0.0), place
+
     def contrast(self, group: Array) -> float:
         """How far, in units of what is allowed, any of these samples is from the first, where both are finite."""
         if not _is_float(group.dtype):

@@ -13,6 +13,7 @@ import onnx_ir as ir
 from onereshape.graphs.exports import Freed
 from onereshape.ground.isolation.budget import OutOfTime
 from onereshape.prove.certificate import Certificate
+from onereshape.prove.counterexample import Counterexample
 from onereshape.prove.runs.batch_runs import run_batch
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.other_runs import run_other
@@ -57,6 +58,7 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         comparison.gates,
     )
     usual: Reference | None = None
+    example: Counterexample | None = None
     try:
         check_interface(original, repaired, "repaired model")
         _check_free(repaired, freed)
@@ -69,13 +71,14 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         status, reason = verdict(trial)
         if trial.doubts:
             status, reason = "differs", "; ".join(trial.doubts.values())
+            example = next(iter(trial.shown.values()), None)
     except Stop as stop:
-        status, reason = stop.status, stop.reason
+        status, reason, example = stop.status, stop.reason, stop.example
     except Undrawable as why:
         status, reason = "untested", str(why)
     except OutOfTime:
         status, reason = "out-of-time", until_then(trial)
-    return Drawn(certificate(trial, status, reason), trial, usual)
+    return Drawn(certificate(trial, status, reason, example), trial, usual)
 
 
 def _check_free(repaired: ir.Model, freed: Freed) -> None:
@@ -83,4 +86,4 @@ def _check_free(repaired: ir.Model, freed: Freed) -> None:
         for axis, symbol in freed.get(value.name or "", {}).items():
             dim = None if value.shape is None else value.shape[axis]
             if isinstance(dim, int):
-                raise Stop("differs", f"input {value.name!r} still has {dim} at axis {axis}, not {symbol}")
+                raise Stop("failed", f"input {value.name!r} still has {dim} at axis {axis}, not {symbol}")

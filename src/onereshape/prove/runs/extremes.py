@@ -14,12 +14,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from onereshape.prove.counterexample import Compared
 from onereshape.prove.engines.engine import Array, Refusal, Session
 from onereshape.prove.runs.compare import Meter, comparable, samples
+from onereshape.prove.runs.examples import Comparing
 from onereshape.prove.runs.reference import Reference, meters_of
 from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady, wavering
-from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount, contrast
+from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, amount, contrast
 from onereshape.prove.values.draw import SIZES, Manner
 from onereshape.terms.proof import said
 
@@ -125,22 +127,25 @@ class Asker:
         return Extreme(words, feeds, answers, meters_of(self.trial, [wanted, answers]), moved)
 
 
-def judge(trial: Trial, extreme: Extreme, mine: Answers, at: Sizes) -> set[str]:
+def judge(trial: Trial, extreme: Extreme, mine: Answers, comparing: Comparing) -> set[str]:
     """Stops where the repaired model's answers, with their samples first, are not the original's.
 
-    Returned are the outputs that agree in all elements.
+    `comparing` says what was fed.  Returned are the outputs that agree in all elements.
     """
+    at = comparing.at
     far: dict[str, Array] = {}
     for name, meter in extreme.meters.items():
         want = samples(extreme.answers[name], meter.carried, trial.size)
         if want is None or want.shape != mine[name].shape or want.dtype != mine[name].dtype:
-            why = f"output {name!r} has other dims at {said(at)}, on inputs that are {extreme.words}"
-            raise Stop("differs", why)
+            what: Compared = "dims" if want is None or want.dtype == mine[name].dtype else "type"
+            kind = "other dims" if what == "dims" else "another type"
+            why = f"output {name!r} has {kind} at {said(at)}, on inputs that are {extreme.words}"
+            raise Stop("differs", why, comparing.unlike(name, what))
         if meter.distance(mine[name], want).units > trial.widened.get(name, 1.0):
             far[name] = want
     same = steady(trial, extreme, _MOVED, _MOVES) if far else None
     for name, want in far.items() if same is not None else ():  # what it does not take twice, it may not take at all
-        _judge_far(trial, extreme, name, _Far(mine[name], want, (same or {})[name]), at)
+        _judge_far(trial, extreme, name, _Far(mine[name], want, (same or {})[name]), comparing)
     return extreme.meters.keys() - far.keys()
 
 
@@ -152,20 +157,24 @@ class _Far(NamedTuple):
     same: Array
 
 
-def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, at: Sizes) -> None:
+def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, comparing: Comparing) -> None:
     """Stops where an output differs in what the original is sure of, or has the terms decide."""
     # Where most elements are unsteady, the others only happen to be steady.
-    count, most = far.same & (far.same.mean() >= _MOSTLY), trial.widened.get(name, 1.0)
+    at, count, most = comparing.at, far.same & (far.same.mean() >= _MOSTLY), trial.widened.get(name, 1.0)
     found = extreme.meters[name].distance(far.given, far.wanted, where=count)
     if found.units > most:  # of thousands, a few elements happen to stay where they are when they are moved twice
         surely = steady(trial, extreme, _MOVED, _SURELY) or {}
-        found = extreme.meters[name].distance(far.given, far.wanted, where=count & surely.get(name, np.True_))
+        count &= surely.get(name, np.True_)
+        found = extreme.meters[name].distance(far.given, far.wanted, where=count)
     if found.units <= most:
         return
     where = f" at {said(at)}" if at else ""
     why = f"output {name!r} differs by {amount(found)}{where}, on inputs that are {extreme.words}"
+    example = comparing.element(extreme.meters[name], count)
     if trial.kind != "batch" or far.same.all():
-        raise Stop("differs", why)
+        raise Stop("differs", why, example)
+    if example is not None:
+        trial.shown[name] = example
     trial.doubts[name] = f"{why}; {wavering(name, _MOVED)}"
 
 

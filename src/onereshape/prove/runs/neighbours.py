@@ -22,6 +22,7 @@ from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.prove.runs.batch_runs import together
 from onereshape.prove.runs.beyond_runs import joined
 from onereshape.prove.runs.compare import Meter, samples
+from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
 from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.trial import Answers, Feeds, NoRoom, Sizes, Stop, Trial, batch_of, compare
 from onereshape.prove.values.draw import SIZES
@@ -117,18 +118,26 @@ def _unchanged(repaired: _OpenModel) -> Iterator[str]:
     """The kinds of neighbours beside which no sample changed; a Stop where a sample did."""
     trial, (first, second) = repaired.trial, repaired.usual.feeds[:2]
     for places in _PLACES:
-        whole = trial.run(repaired.session, _among(repaired, second, places), repaired.at(_FIVE), listed=False)
+        feeds = _among(repaired, second, places)
+        whole = trial.run(repaired.session, feeds, repaired.at(_FIVE), listed=False)
         alike = _stayed(repaired, whole, places)
         company = [("the same", first), *_others(repaired, second)]
         for words, others in company if places == _PLACES[0] else [each for each in company if each[0] in _AGAIN]:
+            changed = _among(repaired, others, places)
             try:
-                answers = repaired.session.run(_among(repaired, others, places))
+                answers = repaired.session.run(changed)
             except Refusal:
                 continue  # what it does not take says nothing of the others
             for name, rows in _stayed(repaired, answers, places).items():
                 if not np.array_equal(_bits(rows), _bits(alike[name])):
                     why = f"output {name!r} of a sample is another one beside samples that are {words}"
-                    raise Stop("differs", f"{why}, at {said(repaired.at(_FIVE))}")
+                    count = _FIVE * trial.size
+                    before, after = FedRun(feeds, whole, count), FedRun(changed, answers, count)
+                    numbers = [place * trial.size + each for place in places for each in range(trial.size)]
+                    pairs = [SampleTwice(before, after, each, each) for each in numbers]
+                    comparing = Comparing(pairs, repaired.at(_FIVE), ("repaired", "repaired"))
+                    example = comparing.bits(repaired.usual.meters[name])
+                    raise Stop("differs", f"{why}, at {said(repaired.at(_FIVE))}", example)
             yield words
 
 
@@ -221,6 +230,9 @@ def _many(repaired: _OpenModel) -> tuple[list[Sizes], str]:
             break
         answers = [usual.answers[turn] for turn in turns]
         wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}
-        compare(trial, usual.meters, got, wanted, at)
+        own = [FedRun(usual.feeds[place], usual.answers[place], trial.size) for place in range(2)]
+        whole, size = FedRun(feeds, got, pieces * trial.size), trial.size
+        pairs = [SampleTwice(own[turns[now // size]], whole, now % size, now) for now in range(pieces * size)]
+        compare(trial, usual.meters, got, wanted, Comparing(pairs, at))
         settle(trial, [usual], at)
     return [repaired.at(pieces) for pieces in _MANY[len(fits) :]], why

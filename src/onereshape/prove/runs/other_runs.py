@@ -17,6 +17,7 @@ import onnx_ir as ir
 
 from onereshape.graphs.exports import Freed
 from onereshape.prove.certificate import RefusedSize
+from onereshape.prove.counterexample import Role
 from onereshape.prove.engines.engine import Refusal, Session, folder_of
 from onereshape.prove.runs.asking import OriginalAnswers
 from onereshape.prove.runs.compare import CLEARLY
@@ -25,7 +26,17 @@ from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, meters_of, opened
 from onereshape.prove.runs.same_runs import ask_whole, contrast_answers, run_beside, run_beyond, stacked
 from onereshape.prove.runs.settings import Chooser, Setting
-from onereshape.prove.runs.trial import Answers, Beside, Feeds, Sizes, Stop, Trial, check_declared, check_interface
+from onereshape.prove.runs.trial import (
+    Answers,
+    Beside,
+    Feeds,
+    Sizes,
+    Stop,
+    Trial,
+    check_declared,
+    check_interface,
+    said_dims,
+)
 from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import InputRole, fed, roles_of
 from onereshape.rule.condition import Clause
@@ -57,7 +68,7 @@ _FURTHER: Final[tuple[Callable[[int], int], ...]] = (
 class _Other(NamedTuple):
     """Another export at sizes of its own, a witness or one that the repair was fitted on, and its answers."""
 
-    what: str
+    what: Role
     trial: Trial
     """The same trial, with this export in the original's place."""
     sizes: Sizes
@@ -94,7 +105,8 @@ def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
     """The repaired model beside the original, beside other exports, and alone."""
     suits = roles_of(trial.original)
     own = trial.own = _sizes_of(trial.original, freed, "original")
-    others = [*(("export", each) for each in comparison.fitted), *(("witness", each) for each in comparison.witnesses)]
+    others: list[tuple[Role, ir.Model]] = [("export", each) for each in comparison.fitted]
+    others += [("witness", each) for each in comparison.witnesses]
     asked = ask_whole(trial, suits, _OTHERS, len(_LADDER) + 2 * _WITNESSED * len(others))
     contrast_answers(trial, asked.references[0])
     answering = [_witnessed(trial, (what, each), freed, suits, asked) for what, each in others]
@@ -108,11 +120,13 @@ def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
         seen_at = trial.fitted if other.what == "export" else trial.witnesses
         seen_at.append(Beside(other.trial.original, other.sizes, at, setting.values))
         try:
-            run_beside(trial, session, other.reference, asked.references, at)
-            run_beyond(other.trial, session, other.extremes, at)
+            run_beside(trial, session, other.reference, asked.references, at, other.what)
+            run_beyond(other.trial, session, other.extremes, at, other.what)
         except Stop as stop:
             unmet = next((clause.text for clause in comparison.clauses if clause.excludes(other.sizes)), None)
-            raise stop if unmet is None else Stop(stop.status, f"{stop.reason}; it only holds if {unmet}") from None
+            raise (
+                stop if unmet is None else Stop(stop.status, f"{stop.reason}; it only holds if {unmet}", stop.example)
+            ) from None
     rng = np.random.default_rng(trial.seed + 1)
     _alone(_Climb(trial, session, asked, suits, comparison.promised, comparison.clauses, rng), own)
 
@@ -131,7 +145,7 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 
 def _witnessed(
-    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, InputRole], asked: OriginalAnswers
+    trial: Trial, other: tuple[Role, ir.Model], freed: Freed, suits: Mapping[str, InputRole], asked: OriginalAnswers
 ) -> _Other:
     """The answers of another export, to values beyond the usual too."""
     what, model = other
@@ -256,10 +270,10 @@ def _answers(climb: _Climb, sizes: dict[str, int]) -> Sizes | str | None:
         return why
     promised = {} if climb.promised is None else climb.promised(sizes)
     for name, array in answers.items():
-        check_declared(trial, name, array, sizes)
+        check_declared(trial, name, array, sizes, feeds)
         dims = promised.get(name, (None,) * array.ndim)
         if len(dims) != array.ndim or any(want not in {None, dim} for want, dim in zip(dims, array.shape, strict=True)):
             wanted = [dim if dim is not None else "?" for dim in dims]
             why = f"output {name!r} has dims {list(array.shape)} at {said(sizes)}, and {wanted} were inferred"
-            raise Stop("differs", why)
+            raise Stop("differs", why, said_dims("inferred", name, dims, array, sizes, feeds))
     return setting.sizes

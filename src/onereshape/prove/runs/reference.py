@@ -37,7 +37,7 @@ class Reference:
 def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """A meter for each output, from all answers of a model."""
     _check_dims(answers)
-    coarsest = _coarsest(trial.original)
+    rough = coarsest(trial.original)
     found = {}
     for name, first in answers[0].items():
         carried = trial.outputs.get(name)
@@ -46,18 +46,18 @@ def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
             dims = list(first.shape)
             where = "it has none" if carried is None else carried.said(trial.size)
             why = f"output {name!r} of the original has dims {dims}, and finds no batch there: {where}"
-            raise Stop("differs", why)
+            raise Stop("untested", why)
         scale = scale_of(array for array in split if array is not None)
-        found[name] = Meter(name, carried, scale, *tolerances(first.dtype, coarsest))
+        found[name] = Meter(name, carried, scale, *tolerances(first.dtype, rough))
     return found
 
 
 def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """A meter for each output, by its name, that takes a whole answer for one sample."""
     _check_dims(answers)
-    coarsest = _coarsest(trial.original)
+    rough = coarsest(trial.original)
     return {
-        name: Meter(name, None, scale_of(answer[name][None] for answer in answers), *tolerances(first.dtype, coarsest))
+        name: Meter(name, None, scale_of(answer[name][None] for answer in answers), *tolerances(first.dtype, rough))
         for name, first in answers[0].items()
     }
 
@@ -95,8 +95,10 @@ def settle(
                 trial.wavering.add(name)
                 why += f"; {wavering(name, SLIGHTLY)}"
             elif trial.kind != "batch" or not _is_little(trial, name):
-                raise Stop("differs", why)
+                raise Stop("differs", why, trial.example(name))
             trial.doubts[name] = why  # the terms decide
+            if (example := trial.example(name)) is not None:
+                trial.shown[name] = example
 
 
 def _is_little(trial: Trial, name: str) -> bool:
@@ -156,7 +158,7 @@ def answered(session: Session, feeds: Feeds, what: str) -> Answers:
         raise FixError("engine-refused", engine=session.engine, what=f"run the {what}", why=said.why) from None
 
 
-def _coarsest(model: ir.Model) -> float:
+def coarsest(model: ir.Model) -> float:
     """The rounding of the coarsest float type that the model computes in."""
     types: set[Any] = {value.dtype for value in (*model.graph.inputs, *model.graph.initializers.values())}
     for node in model.graph.all_nodes():

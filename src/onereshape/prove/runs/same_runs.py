@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from onereshape.prove.counterexample import Role
 from onereshape.prove.engines.engine import Array, Session
 from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion, consult
+from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
 from onereshape.prove.runs.extremes import Extreme, judge, stand_out
 from onereshape.prove.runs.reference import Reference, settle
 from onereshape.prove.runs.settings import Chooser, Setting
@@ -59,18 +61,25 @@ def stacked(answers: Sequence[Answers], name: str) -> Array:
     return np.stack([answer[name] for answer in answers])
 
 
-def run_beside(trial: Trial, session: Session, asked: Reference, original: Sequence[Reference], at: Sizes) -> None:
-    """The repaired model beside the answers of a model that has these sizes."""
+def run_beside(  # noqa: PLR0913, PLR0917 - what is run, and beside whom
+    trial: Trial, session: Session, asked: Reference, original: Sequence[Reference], at: Sizes, who: Role = "original"
+) -> None:
+    """The repaired model beside the answers of a model that has these sizes, and is called `who`."""
     for feeds, answers in zip(asked.feeds, asked.answers, strict=True):
         trial.step(said(at))
-        compare(trial, asked.meters, trial.run(session, feeds, at), _first(answers), at)
+        got = trial.run(session, feeds, at)
+        pair = SampleTwice(FedRun(feeds, answers), FedRun(feeds, got))
+        compare(trial, asked.meters, got, _first(answers), Comparing([pair], at, (who, "repaired")))
         settle(trial, original, at)
 
 
-def run_beyond(trial: Trial, session: Session, extremes: Sequence[Extreme], at: Sizes) -> None:
-    """The repaired model beside the original, on values beyond the usual."""
+def run_beyond(trial: Trial, session: Session, extremes: Sequence[Extreme], at: Sizes, who: Role = "original") -> None:
+    """The repaired model beside another, on values beyond the usual."""
     runs = [trial.run(session, extreme.feeds, at, listed=False) for extreme in extremes]
-    seen = [judge(trial, each, _first(mine), at) for each, mine in zip(extremes, runs, strict=True)]
+    seen = []
+    for each, mine in zip(extremes, runs, strict=True):
+        pair = SampleTwice(FedRun(each.feeds, each.answers), FedRun(each.feeds, mine))
+        seen.append(judge(trial, each, _first(mine), Comparing([pair], at, (who, "repaired"))))
     stand_out(trial, extremes, seen)
 
 

@@ -96,7 +96,7 @@ def same_terms(
     skipped: list[Proof] = []
     for sizes, given in known:
         found.append(_same(models, sizes, given, seed, bound))
-    for sizes in _further(original, never_empty, lambda: not found):
+    for sizes in further(original, never_empty, lambda: not found):
         if found and not found[-1].holds:
             break
         proof = _same(models, sizes, values, seed, bound)
@@ -105,7 +105,7 @@ def same_terms(
     return merged(found or skipped)
 
 
-def _further(model: ir.Model, never_empty: Collection[str], missing: Callable[[], bool]) -> Iterator[Sizes]:
+def further(model: ir.Model, never_empty: Collection[str], missing: Callable[[], bool]) -> Iterator[Sizes]:
     """Sizes beside those of the engine; a model without named dims has the one setting."""
     if not names_of(model):
         if missing():

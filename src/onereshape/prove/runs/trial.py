@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -12,9 +13,11 @@ import onnx_ir as ir
 
 from onereshape.graphs.exports import Freed
 from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
+from onereshape.prove.counterexample import Counterexample, Role
 from onereshape.prove.engines.engine import Array, Refusal, Session, engine_name, engine_of, folder_of
 from onereshape.prove.runs.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
 from onereshape.prove.runs.comparison import Freedom, Progress
+from onereshape.prove.runs.examples import Comparing
 from onereshape.prove.values.input_roles import fed
 from onereshape.terms.proof import said
 
@@ -32,9 +35,11 @@ def batch_of(freed: Freed) -> tuple[dict[str, int], str]:
 class Stop(Exception):  # noqa: N818 - an end, good or bad
     """Ends a trial with a status and a reason: nothing more needs to be run."""
 
-    def __init__(self, status: Status, reason: str) -> None:
+    def __init__(self, status: Status, reason: str, example: Counterexample | None = None) -> None:
         self.status: Status = status
         self.reason = reason
+        self.example = example
+        """The input that shows the difference, where the status is `differs`."""
         super().__init__(reason)
 
 
@@ -94,10 +99,16 @@ class Trial:
     refused: list[RefusedSize] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
+    examples: dict[str, tuple[float, Callable[[], Counterexample | None]]] = field(default_factory=dict)
+    """Of each output that was ever too far from the original's: how far, and the maker of a counterexample."""
+    shown: dict[str, Counterexample] = field(default_factory=dict)
+    """The counterexamples of doubted outputs."""
     doubts: dict[str, str] = field(default_factory=dict)
     """Outputs that are too far from the original's, but so little that roundings may do it: the difference in words."""
     wavering: set[str] = field(default_factory=set)
     """Doubted outputs in which rounding decides the original's answer, so that they may be far from it."""
+    first: Feeds = field(default_factory=dict)
+    """The values that the original was fed first."""
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
     """The sizes of named dims that the original took, and the values of inputs that serve as sizes."""
     fitted: list[Beside] = field(default_factory=list)
@@ -128,10 +139,22 @@ class Trial:
         if listed:
             note(self.ran, at)
         if self.shapes and (odd := self.shapes.keys() ^ found.keys()):
-            where = f" at {said(at)}" if at else ""
-            who = "the original" if min(odd) in self.shapes else "the repaired model"
-            raise Stop("differs", f"only {who} gives {min(odd)!r}{where}: its sequence has other tensors")
+            where, name = f" at {said(at)}" if at else "", min(odd)
+            values = ("given", "not given") if name in self.shapes else ("not given", "given")
+            who = "the original" if name in self.shapes else "the repaired model"
+            example = Counterexample(
+                name, "tensors", ("original", "repaired"), values, None, dict(at), self._beside(feeds), feeds
+            )
+            raise Stop("differs", f"only {who} gives {name!r}{where}: its sequence has other tensors", example)
         return found
+
+    def _beside(self, feeds: Feeds) -> Feeds:
+        """What the original was fed where a model gave other tensors."""
+        return feeds if self.kind == "same" else self.first
+
+    def example(self, name: str) -> Counterexample | None:
+        """The input that shows best that an output differs."""
+        return self.examples[name][1]() if name in self.examples else None
 
 
 def note(sizes: list[Sizes], at: Sizes) -> None:
@@ -140,18 +163,21 @@ def note(sizes: list[Sizes], at: Sizes) -> None:
         sizes.append(dict(at))
 
 
-def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Answers, at: Sizes) -> None:
-    """Puts answers beside what is wanted, which has its samples first."""
+def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Answers, comparing: Comparing) -> None:
+    """Puts answers beside what is wanted, which has its samples first; `comparing` says what was fed."""
+    at = comparing.at
     for name, meter in meters.items():
         mine, want = got[name], wanted[name]
         if mine.dtype != want.dtype:
-            raise Stop("differs", f"output {name!r} is {mine.dtype} and was {want.dtype}")
+            why = f"output {name!r} is {mine.dtype} and was {want.dtype}"
+            raise Stop("differs", why, comparing.unlike(name, "type"))
         split = samples(mine, meter.carried, len(want))
         rows = [want] if meter.carried else [want[place : place + 1] for place in range(len(want))]
         if split is None or split.shape != rows[0].shape:
             dims = _dims(want, meter)
-            raise Stop("differs", f"output {name!r} has dims {list(mine.shape)} at {said(at)}, and should have {dims}")
-        check_declared(trial, name, mine, at)
+            why = f"output {name!r} has dims {list(mine.shape)} at {said(at)}, and should have {dims}"
+            raise Stop("differs", why, comparing.unlike(name, "dims", (str(dims), str([*mine.shape]))))
+        check_declared(trial, name, mine, at, comparing.pairs[0].after.feeds)
         found = comparable(want)
         trial.elements[name] = trial.elements.get(name, 0) + found
         trial.entries[name] = trial.entries.get(name, 0) + want.size
@@ -159,13 +185,16 @@ def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Ans
             note(trial.seen.setdefault(name, []), at)
             note(trial.compared, at)
         for row in rows:
-            trial.distances[name] = trial.distances.get(name, Distance()).worse(meter.distance(split, row))
+            distance = meter.distance(split, row)
+            trial.distances[name] = trial.distances.get(name, Distance()).worse(distance)
+            if distance.units > max(1, trial.examples[name][0] if name in trial.examples else 0):
+                trial.examples[name] = distance.units, partial(comparing.element, meter)
         if meter.carried:
             contrast(trial, meter, want)
         trial.scales[name] = max(trial.scales.get(name, 0.0), meter.largest)
 
 
-def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
+def check_declared(trial: Trial, name: str, array: Array, at: Sizes, feeds: Answers) -> None:
     """The dims that the repaired model declares for an output are those that it has, if the original's were true."""
     declared = next((value.shape for value in trial.repaired.graph.outputs if value.name == name), None)
     carried = trial.outputs.get(name)
@@ -173,7 +202,15 @@ def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
     for axis, (dim, size) in enumerate(zip(declared or (), array.shape, strict=False)):
         if isinstance(dim, int) and dim != size and shape[axis] == dim:
             why = f"output {name!r} is declared to have {dim} at axis {axis}, and has {size} at {said(at)}"
-            raise Stop("differs", why)
+            raise Stop("differs", why, said_dims("declared", name, declared or (), array, at, feeds))
+
+
+def said_dims(  # noqa: PLR0913, PLR0917 - what an example has
+    who: Role, name: str, dims: Iterable[object], array: Array, at: Sizes, feeds: Answers
+) -> Counterexample:
+    """The example of an output that has not the dims that were said of it."""
+    values = f"[{', '.join('?' if dim is None else str(dim) for dim in dims)}]", str([*array.shape])
+    return Counterexample(name, "dims", (who, "repaired"), values, None, dict(at), None, feeds)
 
 
 def contrast(trial: Trial, meter: Meter, group: Array) -> None:
@@ -181,8 +218,8 @@ def contrast(trial: Trial, meter: Meter, group: Array) -> None:
     trial.contrasts[meter.name] = max(trial.contrasts.get(meter.name, 0.0), meter.contrast(group))
 
 
-def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
-    """The certificate of a trial, with a status and its reason."""
+def certificate(trial: Trial, status: Status, reason: str, example: Counterexample | None = None) -> Certificate:
+    """The certificate of a trial, with a status and its reason, and what shows a difference."""
     answered = [
         OutputAnswer(
             name,
@@ -210,26 +247,34 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
         (dict(trial.own), *(each.freed for each in trial.fitted)) if trial.fitted else (),
         tuple(each.freed for each in trial.witnesses),
         trial.seed,
-        engine_name(engine_of(trial.original)),
+        _engines(trial),
         FLOATS.relative,
         FLOATS.absolute,
+        counterexample=example,
     )
 
 
+def _engines(trial: Trial) -> str:
+    """The engines and their versions: one, or two where each model has its own."""
+    return " beside ".join(map(engine_name, dict.fromkeys(map(engine_of, (trial.original, trial.repaired)))))
+
+
 def check_interface(original: ir.Model, other: ir.Model, what: str) -> None:
-    """Stops, unless the inputs and the outputs of both models have the same names and types."""
+    """Stops, unless the inputs and outputs have the same names, and the inputs the same types: no input is for both.
+
+    The types of outputs are seen in a run.
+    """
     for role, mine, theirs in (
         ("inputs", fed(original), fed(other)),
         ("outputs", original.graph.outputs, other.graph.outputs),
     ):
         names = [[value.name for value in values] for values in (mine, theirs)]
         if names[0] != names[1]:
-            raise Stop("differs", f"the {what} has the {role} {names[1]}, and the original has {names[0]}")
-        for before, after in zip(mine, theirs, strict=True):
+            raise Stop("failed", f"the {what} has the {role} {names[1]}, and the original has {names[0]}")
+        for before, after in zip(mine, theirs, strict=True) if role == "inputs" else ():
             if before.dtype != after.dtype:
-                raise Stop(
-                    "differs", f"{after.name!r} is {after.dtype} in the {what}, and {before.dtype} in the original"
-                )
+                why = f"{after.name!r} is {after.dtype} in the {what}, and {before.dtype} in the original"
+                raise Stop("failed", why)
 
 
 def amount(found: Distance) -> str:

@@ -137,7 +137,7 @@ def _same(mine: Tensor, theirs: Tensor, reals: Reals) -> bool:
     one, two = (each.linear(reals) for each in (mine, theirs))
     if not reals.is_real(mine.dtype.name):
         return np.array_equal(one, two)
-    return close(two.view(np.float64), one.view(np.float64))
+    return reals.landmarks.close(two.view(np.float64), one.view(np.float64))
 
 
 def _parted(pair: _Pair, reals: Reals) -> str:

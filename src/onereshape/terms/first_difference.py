@@ -32,15 +32,16 @@ def first_difference(  # noqa: PLR0913, PLR0917 - two runs, and how what they ma
 
     def note(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
         for value, result in zip(node.outputs, results, strict=True):
-            if isinstance(result, Tensor) and value.name:
+            if isinstance(result, Tensor) and value.name and node.graph is original.model.graph:
                 wanted.setdefault(value.name, sketched(original.hashing, result))
         return results
 
     found: list[str] = []
+    outer = repaired.model.graph  # the names inside of functions and bodies are not the model's
 
     def compare(node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
         for value, result in zip(node.outputs, results, strict=True):
-            if found or not isinstance(result, Tensor) or value.name not in wanted:
+            if found or not isinstance(result, Tensor) or value.name not in wanted or node.graph is not outer:
                 continue
             if not alike(sketched(repaired.hashing, result), wanted[value.name]):
                 found.append(f"{node.op_type} {node.name or value.name}")

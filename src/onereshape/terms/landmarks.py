@@ -31,6 +31,8 @@ class _Known:
 class Landmarks:
     """All arrays that were given to a function, by their number of elements."""
 
+    floor: float = 0.0
+    """How far numbers may be apart in any case; where it is not 0, the room of the largest number is that of all."""
     learns: bool = True
     """Whether arrays that are new are kept."""
     _known: dict[int, list[_Known]] = field(default_factory=dict)
@@ -52,13 +54,20 @@ class Landmarks:
         marks = _marks(numbers)
         known = self._known.setdefault(numbers.size, [])
         for each in known:
-            if _may_match(each.marks, marks, numbers.size):
+            if _may_match(each.marks, marks, numbers.size, self.floor):
                 for candidate in _arranged(each.numbers, numbers.shape):
-                    if close(numbers, candidate):
+                    if self.close(numbers, candidate):
                         return candidate
         if self.learns:
             known.append(_Known(numbers, marks))
         return numbers
+
+    def close(self, numbers: Numbers, others: Numbers) -> bool:
+        """Whether all numbers are within the tolerance of others of the same dims."""
+        if not self.floor:
+            return close(numbers, others)
+        most = float(np.abs(numbers - others).max(initial=0.0))
+        return most <= TOLERANCE * float(np.abs(others).max(initial=0.0)) + self.floor
 
 
 def _marks(numbers: Numbers) -> tuple[float, float, float, float]:
@@ -67,8 +76,8 @@ def _marks(numbers: Numbers) -> tuple[float, float, float, float]:
     return float(flat[0]), float(flat[-1]), float(np.dot(flat, flat)), float(np.abs(flat).max())
 
 
-def _may_match(one: tuple[float, ...], two: tuple[float, ...], size: int) -> bool:
-    room = 4 * TOLERANCE * max(one[3], two[3])
+def _may_match(one: tuple[float, ...], two: tuple[float, ...], size: int, floor: float) -> bool:
+    room = 4 * TOLERANCE * max(one[3], two[3]) + floor
     if abs(one[3] - two[3]) > room or any(abs(one[place] - two[place]) > room for place in (0, 1)):
         return False
     return abs(one[2] - two[2]) <= room * max(one[3], two[3]) * size

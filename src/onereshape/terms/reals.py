@@ -29,20 +29,22 @@ _BIAS: Final = 1023
 _FRACTION: Final = np.uint64(52)
 _LARGE: Final = 1024.0
 """Beyond this a constant would hide what it is added to: it is some number, the same wherever it stands."""
+_FLOOR: Final = 1e-8
+"""How far numbers may be apart where those of inputs are small."""
 
 
 class Reals(Hashing):
     """The hash functions of one seed, and all numbers that opaque functions were given.
 
     `below` is how many powers of 2 the numbers of inputs and opaque functions are below 1: beside small ones, a small
-    constant counts.
+    constant counts, and the rounding of others, that nearly cancel, is allowed for.
     """
 
     def __init__(self, seed: int, *, below: int = 0) -> None:
         super().__init__(seed)
         self.below = below
         self._exponent = np.uint64(_BIAS - below) << _FRACTION
-        self.landmarks = Landmarks()
+        self.landmarks = Landmarks(_FLOOR if below else 0.0)
 
     def is_real(self, kind: str) -> bool:
         """Whether elements of this type are real numbers."""

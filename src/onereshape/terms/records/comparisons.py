@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
+from onereshape.terms.hashing import Words
 from onereshape.terms.integers import sign_of
 from onereshape.terms.records.arithmetic import operands
 from onereshape.terms.tensor import Tensor, formed, numbers, terms
@@ -76,6 +77,8 @@ def _not(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if data.values is not None:
         return [numbers(np.asarray(np.invert(data.values)), data.dtype)]
+    if call.op == "Not":  # twice is the same again
+        return [terms(np.invert(call.words(0)), data.dtype)]
     return [call.mixed(data.dtype, call.key(), call.words(0))]
 
 
@@ -107,7 +110,7 @@ def _where(call: Call) -> Sequence[Tensor]:
         return [found.leaning(slope, place)]
     if left.depends or right.depends:
         call.not_for_all("chooses by data between numbers that depend on the number of samples")
-    parts = [each.hashed(call.hashing) for each in (condition, left, right)]
+    parts = turned(*(each.hashed(call.hashing) for each in (condition, left, right)))
     found = call.mixed(left.dtype, call.key(op="Where"), *parts)
     if not left.is_integer:
         return [found]
@@ -116,6 +119,15 @@ def _where(call: Call) -> Sequence[Tensor]:
     if len(lows) + len(highs) < 4:
         return [found]
     return [terms(found.array, left.dtype, np.minimum(*lows), np.maximum(*highs))]
+
+
+def turned(condition: Words, one: Words, two: Words) -> tuple[Words, Words, Words]:
+    """A condition, and what it chooses between; where it is that of a Not, the condition before, and the other way."""
+    negated = condition > np.invert(condition)
+    if not negated.any():
+        return condition, one, two
+    condition = np.where(negated, np.invert(condition), condition)
+    return condition, np.where(negated, two, one), np.where(negated, one, two)
 
 
 def _chosen(condition: Any, left: Any, right: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, Value, record
+from onereshape.terms.records.comparisons import turned
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -38,9 +39,8 @@ def _chosen(call: Call, condition: Tensor, one: Value, two: Value) -> Value:
     if one.depends or two.depends:
         call.not_for_all("chooses by data between numbers that depend on the number of samples")
     hashing = call.hashing
-    words = hashing.mix(
-        call.key(op="Where"), condition.hashed(hashing).reshape(()), one.hashed(hashing), two.hashed(hashing)
-    )
+    parts = turned(condition.hashed(hashing).reshape(()), one.hashed(hashing), two.hashed(hashing))
+    words = hashing.mix(call.key(op="Where"), *parts)
     ends: list[Any] = [end for each in (one, two) for end in each.bounds()] if one.is_integer else [None]
     if any(end is None for end in ends):
         return terms(words, one.dtype)

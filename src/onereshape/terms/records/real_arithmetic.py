@@ -17,6 +17,8 @@ from onereshape.terms.records.content import switch
 from onereshape.terms.records.reductions import reduced_axes
 from onereshape.terms.tensor import Tensor, terms
 
+_BOUNDLESS: Final = 1e30
+"""A limit as far away as this is none: the largest number of a type stands for it."""
 _POWERS: Final = 8
 """The highest power that is multiplied out."""
 
@@ -162,6 +164,70 @@ def _relu(call: Call) -> Sequence[Tensor]:
     return [limited(call, "Max", data, zero)]
 
 
+def _clip(call: Call) -> Sequence[Tensor]:
+    """What is below one number or above another becomes that; between two known ones, by what is between 0 and 1."""
+    data = call.tensor(0)
+    ends = [_limit(call, place, name) for place, name in ((1, "min"), (2, "max"))]
+    low, high = ends
+    if low is not None and high is not None and low.known and high.known and not data.known:
+        return [_between(call, data, *(float(each.array.reshape(())) for each in (low, high)))]
+    if data.known and all(each is None or each.known for each in ends):
+        (found,) = reals_of(call, data)
+        for end, pick in ((low, np.maximum), (high, np.minimum)):
+            found = found if end is None else pick(found, end.array.astype(np.float64).reshape(()))
+        return [calculated(call, found, data.dtype, data)]
+    for end, op in ((low, "Max"), (high, "Min")):
+        data = data if end is None else limited(call, op, data, end)
+    return [data]
+
+
+def _limit(call: Call, place: int, name: str) -> Tensor | None:
+    """A limit of a Clip, of one element: an input, or an attribute in old opsets; None where it is left out."""
+    if call.version >= 11:
+        found = call.tensor(place).moved(_single) if call.has(place) else None
+    else:
+        value = call.attribute(name)
+        found = None if value is None else Tensor(call.tensor(0).dtype, values=np.asarray(value, np.float64))
+    if found is not None and found.rank:
+        call.refuse(f"a limit has {found.size} elements")
+    wide = found is not None and found.known and not abs(float(found.array.reshape(()))) < _BOUNDLESS
+    return None if wide else found
+
+
+def _single(array: Any) -> Any:
+    return array.reshape(()) if array.size == 1 else array
+
+
+def _between(call: Call, data: Tensor, low: float, high: float) -> Tensor:
+    """Numbers that are kept between two others: those of `(x - low) / (high - low)` between 0 and 1, stretched."""
+    if not low < high:
+        call.refuse(f"there is nothing between {low} and {high}")
+    (numbers,) = reals_of(call, data)
+    scaled = calculated(call, (numbers - low) / (high - low), data.dtype, data)
+    kept = call.mixed(data.dtype, call.key(op="between 0 and 1"), scaled.hashed(call.hashing))
+    return calculated(call, low + (high - low) * reals_of(call, kept)[0], data.dtype, kept)
+
+
+def _hard_sigmoid(call: Call) -> Sequence[Tensor]:
+    """Alpha * x + beta, kept between 0 and 1."""
+    data = call.tensor(0)
+    (numbers,) = reals_of(call, data)
+    linear = calculated(call, call.attribute("alpha", 0.2) * numbers + call.attribute("beta", 0.5), data.dtype, data)
+    if linear.known:
+        return [calculated(call, np.clip(linear.array, 0, 1), data.dtype, data)]
+    return [_between(call, linear, 0.0, 1.0)]
+
+
+def _softmax(call: Call) -> Sequence[Tensor] | None:
+    """A Softmax of one element is 1, and its logarithm 0; None where there are more."""
+    data = call.tensor(0)
+    axis = call.axis(call.attribute("axis", -1), data.rank)
+    behind = data.shape[axis : axis + 1] if call.version >= 13 else data.shape[axis:]
+    if prod(behind) != 1:
+        return None
+    return [Tensor(data.dtype, values=np.full(data.shape, float(call.op == "Softmax")))]
+
+
 def _cumulated(call: Call) -> Sequence[Tensor]:
     """Running sums, exclusive and backwards as asked."""
     data, given = call.tensor(0), call.tensor(1)
@@ -208,8 +274,14 @@ RECORDS: Final[dict[str, Record]] = {
     "Max": record(_extreme),
     "Min": record(_extreme),
     "Relu": record(_relu),
+    "Clip": record(_clip),
     "CumSum": record(_cumulated),
+    "HardSigmoid": record(_hard_sigmoid),
     **dict.fromkeys(("ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare"), record(_reduce)),
 }
 
-CASTS: Final[dict[str, Callable[[Call], Sequence[Any] | None]]] = dict.fromkeys(("Cast", "CastLike"), _cast)
+SOMETIMES: Final[dict[str, Callable[[Call], Sequence[Any] | None]]] = {
+    **dict.fromkeys(("Cast", "CastLike"), _cast),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
+}
+"""Rules that have an answer in some cases, and None in all others."""

@@ -14,7 +14,7 @@ from onnx import helper
 from onereshape.ground.bodies import is_written
 from onereshape.terms.call import Call, Record, Rule, Value
 from onereshape.terms.reals import KINDS
-from onereshape.terms.records.real_arithmetic import CASTS, RECORDS as ARITHMETIC
+from onereshape.terms.records.real_arithmetic import RECORDS as ARITHMETIC, SOMETIMES
 from onereshape.terms.records.real_products import RECORDS as PRODUCTS
 from onereshape.terms.tensor import Tensor
 
@@ -37,12 +37,12 @@ def _of_floats(rule: Rule, other: Rule) -> Rule:
     return chosen
 
 
-def _cast(op: str, other: Rule) -> Rule:
-    def cast(call: Call) -> Sequence[Value]:
-        found = CASTS[op](call)
+def _sometimes(op: str, other: Rule) -> Rule:
+    def either(call: Call) -> Sequence[Value]:
+        found = SOMETIMES[op](call)
         return other(call) if found is None else found
 
-    return cast
+    return either
 
 
 def _folding(rule: Rule) -> Rule:
@@ -109,8 +109,8 @@ def _real(op: str, known: Record) -> Record:
     own = ARITHMETIC.get(op) or PRODUCTS.get(op)
     if own is not None:
         return replace(own, rule=_of_floats(own.rule, known.rule))
-    if op in CASTS:
-        return replace(known, rule=_cast(op, known.rule))
+    if op in SOMETIMES:
+        return replace(known, rule=_sometimes(op, _folding(known.rule)))
     return replace(known, rule=_folding(known.rule))
 
 

@@ -71,8 +71,8 @@ class Reals(Hashing):
         if kind not in KINDS:
             return super().constants(array, kind)
         found: Numbers = np.asarray(array).astype(np.float64)
-        large = ~(np.abs(found) <= _LARGE)
-        if large.any():
+        if found.size and not (found.max() <= _LARGE and found.min() >= -_LARGE):
+            large = ~(np.abs(found) <= _LARGE)
             words = super().constants(np.where(large, found, 0.0), "DOUBLE")
             found = np.where(large, self._drawn(words).view(np.float64), found)
         return np.asarray(found).view(np.uint64)

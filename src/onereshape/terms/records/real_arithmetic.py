@@ -19,6 +19,10 @@ from onereshape.terms.tensor import Tensor, terms
 
 _BOUNDLESS: Final = 1e30
 """A limit as far away as this is none: the largest number of a type stands for it."""
+_LOST: Final = 8192.0
+"""How much smaller than the largest a term of a sum may be, and still count within the tolerance."""
+_STEP: Final = 8
+"""Terms are raised by whole steps of so many powers of 2, so that rounding does not decide by how much."""
 _POWERS: Final = 8
 """The highest power that is multiplied out."""
 
@@ -59,15 +63,28 @@ def by_numpy(function: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _sum(*numbers: Numbers) -> Numbers:
-    found = numbers[0]
-    for each in numbers[1:]:
-        found = found + each
-    return found
+def _added(call: Call) -> Sequence[Tensor]:
+    """Add, Sub, Sum and Mean."""
+    given = operands(call)
+    first, *others = _levelled(call, given)
+    with np.errstate(all="ignore"):
+        for each in others:
+            first = first - each if call.op == "Sub" else first + each
+        found = first / len(given) if call.op == "Mean" else first
+    return [calculated(call, found, given[0].dtype, *given)]
 
 
-def _mean(*numbers: Numbers) -> Numbers:
-    return _sum(*numbers) / len(numbers)
+def _levelled(call: Call, given: Sequence[Tensor]) -> list[Numbers]:
+    """The terms of a sum; one that would be lost beside the largest counts as some multiple of itself."""
+    numbers = reals_of(call, *given)
+    sizes = [
+        0.0 if each.known or not each.size else float(np.abs(of).max()) for each, of in zip(given, numbers, strict=True)
+    ]
+    most = max(sizes)
+    if not isinstance(call.hashing, Reals) or call.hashing.below or not np.isfinite(most):
+        return numbers
+    steps = [round(np.log2(most / size) / _STEP) if 0 < size < most / _LOST else 0 for size in sizes]
+    return [each * 2.0 ** (_STEP * step) if step else each for each, step in zip(numbers, steps, strict=True)]
 
 
 def quotient(call: Call, left: Tensor, right: Tensor) -> Tensor:
@@ -261,12 +278,9 @@ def _named(number: Any) -> ir.DataType | None:
 
 
 RECORDS: Final[dict[str, Record]] = {
-    "Add": record(by_numpy(np.add)),
-    "Sub": record(by_numpy(np.subtract)),
+    **dict.fromkeys(("Add", "Mean", "Sub", "Sum"), record(_added)),
     "Mul": record(by_numpy(np.multiply)),
     "Neg": record(by_numpy(np.negative)),
-    "Sum": record(by_numpy(_sum)),
-    "Mean": record(by_numpy(_mean)),
     "Div": record(_div),
     "Reciprocal": record(_reciprocal),
     "Sqrt": record(_sqrt),

@@ -21,6 +21,8 @@ WHOLE: Final = 1 << 53
 """The largest integer up to which DOUBLE holds every integer."""
 _BROADCASTS: Final = 7
 """The opset from which two operands are broadcast without an attribute."""
+_FLOORS: Final = 28
+"""The opset from which the remainder of floats may have the sign of the divisor: engines round it as they like."""
 _MANY: Final = {"Max", "Mean", "Min", "Sum"}
 _MANY_BROADCAST: Final = 8
 """The opset from which the operands of operators of many are broadcast."""
@@ -264,9 +266,10 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
 def _mod(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     fmod = call.attribute("fmod", 0)
-    if not fmod and not left.is_integer:
+    floors = not fmod and not left.is_integer
+    if floors and call.version < _FLOORS:
         call.refuse("takes the remainder of floats, and is not told to do it as C does")
-    if left.known and right.known and not (fmod and _beyond(left, right)):
+    if left.known and right.known and not floors and not (fmod and _beyond(left, right)):
         if not left.is_integer:
             return [numbers(np.asarray(np.fmod(left.array, right.array)), left.dtype)]
         if not np.all(right.array):

@@ -12,17 +12,13 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.records.arithmetic import operands
 from onereshape.terms.records.content import content
-from onereshape.terms.records.pointwise import attributes_of
+from onereshape.terms.records.pointwise import attributes_of, type_of
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 
 def _bit_cast(call: Call) -> Sequence[Tensor]:
     """BitCast: the bits of data as another type."""
-    data = call.tensor(0)
-    try:
-        kind = ir.DataType(int(call.attribute("to")))
-    except ValueError:
-        call.refuse(f"there is no type {call.attribute('to')}")
+    data, kind = call.tensor(0), type_of(call, int(call.attribute("to")))
     if ir.DataType.STRING in {kind, data.dtype} or kind.bitwidth != data.dtype.bitwidth:
         call.refuse(f"{data.dtype.name} has not as many bits as {kind.name}")
     if kind == data.dtype:

@@ -77,6 +77,16 @@ def _constant_of_shape(call: Call) -> Sequence[Tensor]:
     return [numbers(np.broadcast_to(array.reshape(()), dims), value.dtype)]
 
 
+_INT64: Final = 1 << 63
+_WHOLE: Final = {
+    ir.DataType.DOUBLE: 1 << 53,
+    ir.DataType.FLOAT: 1 << 24,
+    ir.DataType.FLOAT16: 1 << 11,
+    ir.DataType.BFLOAT16: 1 << 8,
+}
+"""The largest integer up to which each type of floats holds every integer: an engine may add step by step."""
+
+
 def _range(call: Call) -> Sequence[Tensor]:
     given = call.tensors()
     dtype = given[0].dtype
@@ -86,6 +96,8 @@ def _range(call: Call) -> Sequence[Tensor]:
     start, limit, delta = map(int, ends)
     if delta == 0:
         call.refuse("its step is 0")
+    if max(abs(start), abs(limit)) > _WHOLE.get(dtype, _INT64):
+        call.refuse(f"counts beyond the integers that {dtype.name} holds, and engines round as they like")
     count = max(-(-(limit - start) // delta), 0)
     call.check_size([count])
     values = np.asarray(start + np.arange(count) * delta).astype(dtype.numpy())

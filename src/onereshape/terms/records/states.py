@@ -43,6 +43,8 @@ def _by_row(call: Call, shared: Sequence[int], outputs: Sequence[tuple[tuple[int
 
 def _convolved(call: Call) -> Sequence[Tensor]:
     """CausalConvWithState: each entry with the entries before it in its channel, and the last entries as the state."""
+    if call.attribute("activation", "none") not in {"none", "silu", "swish"}:
+        call.refuse(f"there is no activation {call.attribute('activation')!r}")
     data = call.tensor(0)
     _, channels, _, kernel = call.dims("N C T", "C 1 K", "C ?")
     if not kernel:
@@ -51,11 +53,20 @@ def _convolved(call: Call) -> Sequence[Tensor]:
     return _by_row(call, (1, 2), [(data.shape[1:], data.dtype), ((channels, kernel - 1), data.dtype)])[: call.outputs]
 
 
+_GATES: Final = {"linear": (), "gated": (4,), "delta": (5,), "gated_delta": (4, 5)}
+"""The inputs that each rule of LinearAttention must have: decay, beta."""
+
+
 def _attended(call: Call) -> Sequence[Tensor]:
     """LinearAttention: all steps of a sample, and its state."""
     queries, heads = int(call.attribute("q_num_heads")), int(call.attribute("kv_num_heads"))
     if heads < 1 or queries < 1 or queries % heads:
         call.refuse(f"{queries} heads of queries are no multiple of {heads} heads of keys")
+    rule = call.attribute("update_rule", "gated_delta")
+    if rule not in _GATES:
+        call.refuse(f"there is no update_rule {rule!r}")
+    if missing := [place for place in _GATES[rule] if not call.has(place)]:
+        call.refuse(f"input {missing[0]} is missing, without which there is no rule {rule!r}")
     query = call.tensor(0)
     patterns = f"N T {queries}D", f"N T {heads}D", f"N T {heads}V", "N H D V ?", "N T F ?", "N T B ?"
     _, steps, depth, width, decay, beta = call.dims(*patterns, H=heads)

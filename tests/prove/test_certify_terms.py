@@ -194,7 +194,7 @@ def test_inputs_that_serve_as_sizes_are_held() -> None:
 
 def test_the_room_is_the_same_on_every_machine() -> None:
     with limited(Limits(50.0, 640_000_000)):
-        assert (term_runs.allowed().seconds, term_runs.allowed().elements) == (50.0, 1 << 27)
+        assert (term_runs.allowed().seconds, term_runs.allowed().elements) == (50.0, 3 << 26)
 
 
 def test_a_rule_that_stumbles_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

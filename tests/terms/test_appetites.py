@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from collections.abc import Generator
 
 import onnx_ir as ir
 import pytest
 
+from onereshape.terms.call import Notes
 from onereshape.terms.limits import Limits
-from onereshape.terms.prove import prove_same
+from onereshape.terms.program import Outcome, side_by_side
+from onereshape.terms.prove import prove_batch, prove_same
 from tests.models import model
 
 TURNS = "(int64 i, bool c, float[3] s) => (bool d, float[3] t)"
@@ -59,3 +63,37 @@ def test_a_model_gets_what_its_size_needs() -> None:
     assert Limits().fitting(large).seconds == Limits().seconds
     assert Limits(1.0, 5).fitting(large).elements == 5
     assert Limits(1.0, 5).fitting(large).seconds == 1
+
+
+def test_runs_that_hold_much_together_go_one_after_another() -> None:
+    order: list[str] = []
+
+    def run(name: str, *shares: float) -> Generator[float, None, Outcome]:
+        for share in shares:
+            order.append(name)
+            yield share
+        return {}, Notes([name])
+
+    found = side_by_side(run("a", 0.05, 0.1, 0.1, 0.05), run("b", 0.05, 0.1, 0.1), run("c", 0.1, 0.9))
+
+    assert "".join(order) == "abcabcaab"
+    assert found == [({}, Notes(["a"])), ({}, Notes(["b"])), ({}, Notes(["c"]))]
+
+
+def test_a_batch_and_its_samples_take_no_more_memory_than_one_run_may() -> None:
+    """The batch is 3 here, and two samples that are run beside it would hold two thirds as much again."""
+    width, operators = 20_000, ("Neg", "Abs", "Exp", "Tanh", "Sin", "Cos", "Erf", "Ceil")
+    nodes = " ".join(f"v{place} = {each}(x)" for place, each in enumerate(operators))
+    names = ", ".join(f"v{place}" for place in range(len(operators)))
+    text = f"agraph (float[{{n}}, 2, {width}] x) => (float[{{n}}, 2, {width}] y) {{{{ {nodes} y = Max({names}) }}}}"
+    fixed, free = (ir.from_proto(model(text.format(n=n))) for n in ("1", "N"))
+    most = 3 * 2 * width * (2 + len(operators))
+    tracemalloc.start()
+
+    proof = prove_batch(fixed, free, {"x": 0}, seed=5, limits=Limits(elements=most))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert proof.always
+    assert {"N": 3} in proof.sizes
+    assert peak < most * 8 * 1.3, peak / most / 8

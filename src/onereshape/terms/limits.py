@@ -30,7 +30,7 @@ class Limits:
 
     seconds: float = 120.0
     """Seconds of the processor for all runs together: others may use the machine too."""
-    elements: int = 1 << 27
+    elements: int = 3 << 26
     """Elements at one time; no share of what memory is free, or a proof would depend on the machine."""
     deadline: float = inf
     """When all runs end at the latest, on the monotonic clock."""

@@ -25,11 +25,13 @@ Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 """Sees the results of each node, and returns them, perhaps with their growth."""
 Outcome = tuple[dict[str, Value], Notes]
 """The outputs of a run, and what its nodes noted."""
-Steps = Generator[None, None, Outcome]
-"""A run that pauses before each node."""
+Steps = Generator[float, None, Outcome]
+"""A run that pauses before each node, and says what part it holds of the elements that it may hold."""
 
 _DEEPEST = 64
 """Functions and bodies inside one another."""
+_TOGETHER = 0.25
+"""What runs in turn may hold together, of what one may: beyond that the first goes ahead, and frees what it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +158,21 @@ def _named(outputs: Iterable[ir.Value], found: Iterable[Value]) -> dict[str, Val
 
 
 def side_by_side(*runs: Steps) -> list[Outcome]:
-    """The outcomes of several runs, which go a node at a time in turn: an exception in one ends all."""
+    """The outcomes of several runs, which go a node at a time in turn: an exception in one ends all.
+
+    While they hold much together only the first goes on; none is ever behind one that comes after it.
+    """
     found: dict[int, Outcome] = {}
+    under_way, held = dict(enumerate(runs)), dict.fromkeys(range(len(runs)), 0.0)
     with np.errstate(all="ignore"):
-        while len(found) < len(runs):
-            for place, run in enumerate(runs):
+        while under_way:
+            first = min(under_way)
+            for place in [first] if sum(held.values()) > _TOGETHER else [*under_way]:
                 try:
-                    next(run)
+                    held[place] = next(under_way[place])
                 except StopIteration as end:
-                    found.setdefault(place, end.value)  # one that has ended ends again, with nothing
+                    found[place] = end.value
+                    del under_way[place], held[place]
     return [found[place] for place in range(len(runs))]
 
 
@@ -199,8 +207,8 @@ class _Run:
         given: Mapping[str, ir.Attr],
         *,
         main: bool,
-    ) -> Generator[None, None, list[Value]]:
-        """The outputs of any graph, with a pause before each node."""
+    ) -> Generator[float, None, list[Value]]:
+        """The outputs of any graph, with a pause before each node: the part of what may be held that is held there."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotProven("functions and bodies are more than a term run goes into")
@@ -209,7 +217,7 @@ class _Run:
         nodes, last = self.program.orders[graph]
         outer = set(scope) if not main else set()
         for place, node in enumerate(nodes):
-            yield
+            yield self.live / max(self.program.limits.elements, 1)
             constant = main and self._is_constant(node, scope)
             held = self.program.constants if constant else scope
             if constant and all(value in held for value in node.outputs):

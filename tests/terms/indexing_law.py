@@ -12,11 +12,12 @@ import onnx
 import onnx_ir as ir
 from numpy.random import Generator
 
+from onereshape.terms.call import tensors_of
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.integers import NOTHING
 from onereshape.terms.limits import Limits
-from onereshape.terms.program import Program, tensors_of
+from onereshape.terms.program import Program
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
 from tests.running import session

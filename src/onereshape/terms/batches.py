@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Precondition, Value
+from onereshape.terms.call import Precondition, Value, tensors_of
 from onereshape.terms.every_batch import Beside, Parted, Print, Trace, divisors, samples_first
 from onereshape.terms.feeding import feed, inputs_of
 from onereshape.terms.first_difference import first_difference
 from onereshape.terms.hashing import Array, Hashing, Words
 from onereshape.terms.orders import Orders, each_order
-from onereshape.terms.program import Observer, Outcome, Program, side_by_side, tensors_of
+from onereshape.terms.program import Observer, Outcome, Program, side_by_side
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 

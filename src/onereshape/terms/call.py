@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -21,6 +21,15 @@ Precondition = tuple[str, Words]
 """The name of a node, and a word for each condition on data without which it gives no answer."""
 Body = Callable[[Sequence[Value]], list[Value]]
 """A graph inside a node: from the values of its inputs to those of its outputs."""
+
+
+def tensors_of(value: Value) -> Iterator[Tensor]:
+    """The tensors in a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif value is not None:
+        for each in value:
+            yield from tensors_of(each)
 
 
 _RANK: Final = 32

@@ -14,9 +14,8 @@ from math import isqrt, prod
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Value
+from onereshape.terms.call import Call, Record, Value, tensors_of
 from onereshape.terms.hashing import Array, Hashing, Words
-from onereshape.terms.program import tensors_of
 from onereshape.terms.tensor import Tensor
 
 
@@ -150,3 +149,39 @@ def divisors(number: int) -> list[int]:
     small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
     found = sorted({*small, *(number // each for each in small)})
     return [found[0], *reversed(found[1:])]
+
+
+def watch(call: Call, record: Record, results: Sequence[Value]) -> None:
+    """Notes an operator that is not known to do the same for every N, or reads numbers which depend on N."""
+    fed = [each for value in call.inputs for each in tensors_of(value)]
+    made = list(tensors_of(tuple(results)))
+    shrinks = any(each.known and each.size and not each.grows for each in made)
+    if shrinks and not record.carries and any(each.known and each.grows for each in fed):
+        call.not_for_all("makes numbers of a dim that grows with the number of samples")
+    if any(_may_wrap(each) for each in made):
+        call.not_for_all("a number that depends on the number of samples may not fit its type for others")
+    if not record.uniform and any(each.grows or each.depends for each in fed):
+        call.not_for_all("is not known to do the same for every number of samples")
+    elif not record.carries and any(each.depends for each in fed):
+        call.not_for_all("reads a number that depends on the number of samples")
+
+
+_MANY = 1 << 20
+"""More samples than anyone runs at one time."""
+
+
+def _may_wrap(tensor: Tensor) -> bool:
+    """Whether integers that depend on N leave their type while N is not a large number yet.
+
+    They may be near its ends before anything is added, and those without a sign may go below 0.
+    """
+    if not tensor.depends:
+        return False
+    bits, signed = tensor.dtype.bitwidth, tensor.dtype.is_signed()
+    parts = [np.asarray(part) for part in (tensor.integers.slope, tensor.integers.place)]
+    if bits < 32 or (not signed and any(bool(np.any(part < 0)) for part in parts)):
+        return True
+    ends = [tensor.values] if tensor.values is not None else tensor.bounds()
+    far = [np.max(np.abs(end.astype(np.float64)), initial=0) for end in ends if end is not None]
+    leaning = sum(np.max(np.abs(part.astype(np.float64)), initial=0) for part in parts)
+    return bool(max(far, default=0) + leaning * _MANY >= 2.0 ** (bits - signed))

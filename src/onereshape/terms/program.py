@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.ground.bodies import Body as Composition, NoBodyError, body_of, is_written
-from onereshape.terms.call import Body, Call, Notes, Record, TermRun, Value
-from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
+from onereshape.terms.call import Body, Call, Notes, Record, TermRun, Value, tensors_of
+from onereshape.terms.conform import check_results, is_known
+from onereshape.terms.every_batch import watch
+from onereshape.terms.fixed_node import FixedNode, fixed
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
 from onereshape.terms.needs import GRAPHS, last_uses, unneeded
@@ -34,62 +35,6 @@ _TOGETHER = 0.25
 """What runs in turn may hold together, of what one may: beyond that the first goes ahead, and frees what it held."""
 
 
-@dataclass(frozen=True, slots=True)
-class _FixedNode:
-    """A node's name, schema, record and attributes: found once, for all of its runs."""
-
-    here: str
-    name: str
-    called: str
-    schema: Any
-    """None for operators of other domains."""
-    record: Record | None
-    opset: int
-    used: int
-    written: int
-    attributes: Mapping[str, Any] | None
-    """None where some are given by the caller of a function."""
-    _letters: dict[tuple[Any, ...], dict[str, str]] = field(default_factory=dict)
-
-    def letters(self, node: ir.Node, inputs: Sequence[Value]) -> dict[str, str]:
-        """The types that the letters of the schema stand for; a node is checked once for each combination of types."""
-        if self.schema is None:
-            return {}
-        types = tuple(each.dtype if isinstance(each, Tensor) else each is None for each in inputs)
-        if types not in self._letters:
-            self._letters[types] = check_node(node, self.schema, inputs)
-        return self._letters[types]
-
-
-def _known(node: ir.Node, opsets: Mapping[str, int], records: Mapping[tuple[str, str], Record]) -> _FixedNode:
-    name = str(node.name or node.outputs[0].name)
-    here = f"{node.op_type} {name}"
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    record = records.get((domain, node.op_type))
-    opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
-    ours = domain in {"", LEARNED}
-    found = schema(node.op_type, opset, domain) if ours else None
-    written = record is not None or is_written(node.op_type, domain)
-    if ours and found is None and (not written or is_known(node.op_type, domain)):
-        raise NotProven(f"{here}: opset {opset} has no such operator")
-    plain = not any(each.is_ref() for each in node.attributes.values())
-    attributes = _attributes(found, node.attributes) if plain else None
-    called = f"{domain}.{node.op_type}" if domain else node.op_type
-    return _FixedNode(here, name, called, found, record, opset, _used(node), len(node.outputs), attributes)
-
-
-def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
-    """Attributes as a call has them, with the defaults of the schema; graphs are asked for otherwise."""
-    own = {name: _value(each) for name, each in there.items() if each.type not in GRAPHS}
-    return {**dict(defaults(found) if found else ()), **own}
-
-
-def _value(attribute: ir.Attr) -> Any:
-    """An attribute's value; for a long list, which is read when it is asked for, its `entries`."""
-    entries = getattr(attribute, "entries", None)
-    return attribute.value if entries is None else entries
-
-
 class Program:
     """A model and its constants."""
 
@@ -107,7 +52,7 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
-        self.known: dict[ir.Node, _FixedNode] = {}
+        self.known: dict[ir.Node, FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
         self.unneeded = unneeded(model.graph)
@@ -271,10 +216,10 @@ class _Run:
             return _enough(node, self.function(function, inputs, there, node))
         known = self.program.known.get(node)
         if known is None:
-            known = self.program.known[node] = _known(node, opsets, self.program.records)
+            known = self.program.known[node] = fixed(node, opsets, self.program.records)
         letters = known.letters(node, inputs)
         if known.record is None:
-            body = _composed(known, node, inputs, there)
+            body = known.body(node, inputs, there)
             return body.results(self.function(body.function, inputs, body.attributes, node))[: len(node.outputs)]
 
         def inner(name: str) -> Body:
@@ -288,7 +233,7 @@ class _Run:
             known.schema.since_version if known.schema else 1,
             known.opset,
             tuple(inputs),
-            _own(known.attributes if known.attributes is not None else _attributes(known.schema, there)),
+            known.settings(there),
             known.used,
             known.written,
             inner,
@@ -302,25 +247,11 @@ class _Run:
         if self.observe is not None and needed and not constant:
             results = list(self.observe(node, results))
         if self.common.samples and needed:
-            self._watch(call, known.record, results)
+            watch(call, known.record, results)
         self.notes.preconditions += call.notes.preconditions
         if needed:  # before what the nodes of its graphs noted
             self.notes.not_for_all[before:before] = call.notes.not_for_all
         return results
-
-    def _watch(self, call: Call, record: Record, results: Sequence[Value]) -> None:
-        """Notes an operator that is not known to do the same for every N, or reads numbers which depend on N."""
-        fed = [each for value in call.inputs for each in tensors_of(value)]
-        made = list(tensors_of(tuple(results)))
-        shrinks = any(each.known and each.size and not each.grows for each in made)
-        if shrinks and not record.carries and any(each.known and each.grows for each in fed):
-            call.not_for_all("makes numbers of a dim that grows with the number of samples")
-        if any(_may_wrap(each) for each in made):
-            call.not_for_all("a number that depends on the number of samples may not fit its type for others")
-        if not record.uniform and any(each.grows or each.depends for each in fed):
-            call.not_for_all("is not known to do the same for every number of samples")
-        elif not record.carries and any(each.depends for each in fed):
-            call.not_for_all("reads a number that depends on the number of samples")
 
     def function(
         self, function: ir.Function, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr], node: ir.Node
@@ -362,25 +293,6 @@ def _enough(node: ir.Node, results: list[Value]) -> list[Value]:
     return results[: len(node.outputs)]
 
 
-def _type(value: Value) -> tuple[ir.DataType | None, int | None]:
-    return (value.dtype, value.rank) if isinstance(value, Tensor) else (None, None)
-
-
-def _composed(
-    known: _FixedNode, node: ir.Node, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr]
-) -> Composition:
-    """The body of an operator that has no record; NotProven where there is none."""
-    given = [each if each is None else _type(each) for each in inputs]
-    try:
-        dims = [each.shape if isinstance(each, Tensor) else None for each in inputs]
-        found = body_of(node, known.opset, given, attributes, dims)
-    except NoBodyError as error:
-        raise NotProven(f"{known.here}: {error.why}") from None
-    if found is None:
-        raise NotProven(f"{known.here}: there is no record of the operator {known.called}")
-    return found
-
-
 def _check_own(node: ir.Node) -> None:
     """Refuses a function with the name of an operator: engines run the operator."""
     if is_known(node.op_type, node.domain):
@@ -394,42 +306,6 @@ def _check_declared(value: ir.Value, given: Tensor) -> None:
         raise NotProven(f"a body takes {value.name!r} with {len(value.shape)} dims, and is given {given.rank}")
     if value.dtype is not None and value.dtype != given.dtype:
         raise NotProven(f"a body takes {value.name!r} as {value.dtype.name}, and is given {given.dtype.name}")
-
-
-def tensors_of(value: Value) -> Iterator[Tensor]:
-    """The tensors in a value."""
-    if isinstance(value, Tensor):
-        yield value
-    elif value is not None:
-        for each in value:
-            yield from tensors_of(each)
-
-
-def _used(node: ir.Node) -> int:
-    """How many outputs a node has, without those behind the last that anyone reads; one at least."""
-    read = [place for place, value in enumerate(node.outputs) if value.uses() or value.is_graph_output()]
-    return max(read, default=0) + 1
-
-
-_MANY = 1 << 20
-"""More samples than anyone runs at one time."""
-
-
-def _may_wrap(tensor: Tensor) -> bool:
-    """Whether integers that depend on N leave their type while N is not a large number yet.
-
-    They may be near its ends before anything is added, and those without a sign may go below 0.
-    """
-    if not tensor.depends:
-        return False
-    bits, signed = tensor.dtype.bitwidth, tensor.dtype.is_signed()
-    parts = [np.asarray(part) for part in (tensor.integers.slope, tensor.integers.place)]
-    if bits < 32 or (not signed and any(bool(np.any(part < 0)) for part in parts)):
-        return True
-    ends = [tensor.values] if tensor.values is not None else tensor.bounds()
-    far = [np.max(np.abs(end.astype(np.float64)), initial=0) for end in ends if end is not None]
-    leaning = sum(np.max(np.abs(part.astype(np.float64)), initial=0) for part in parts)
-    return bool(max(far, default=0) + leaning * _MANY >= 2.0 ** (bits - signed))
 
 
 def _elements(value: Value) -> int:
@@ -451,8 +327,3 @@ def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | Non
     if found is None:
         return None
     return ir.Attr(attribute.name, found.type, found.value)
-
-
-def _own(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of attributes, with lists of its own that a rule may change."""
-    return {name: list(each) if isinstance(each, (tuple, list)) else each for name, each in attributes.items()}

@@ -67,6 +67,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("certify", 0, ["certify", "model.onnx", "fixed.onnx", "--batch"]),
     ("certify", 1, ["certify", "model.onnx", "model.onnx", "--batch"]),
     ("certify", 1, ["certify", "x1.onnx", "x2.onnx", "--counterexample", "x.npz"]),
+    ("certify", 0, ["certify", "x1.onnx", "x3.onnx"]),
     ("certify", 1, ["certify", "x1.onnx", "x2.onnx", "--replay", "x.npz"]),
     ("convert", 0, ["convert", "model.onnx", "--to", "onnx-13", "-o", "old.onnx"]),
     ("convert", 0, ["convert", "model.onnx", "--node", "/Reshape", "--to", "openvino", "-o", "one.xml"]),
@@ -86,11 +87,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(CORPUS / "hand_yolo_head.ts.onnx", "model.onnx")
     shutil.copy(CORPUS / "neg_minibatch_std.ts.onnx", "neg.onnx")
     for each in "12":
-        written(
-            f"g (float[a, 3] x) => (float[a, 3] y) <float k = {{{each}}}> {{ y = Mul(x, k) }}",
-            tmp_path,
-            f"x{each}.onnx",
-        )
+        text = f"g (float[a, 3] x) => (float[a, 3] y) <float k = {{{each}}}> {{ y = Mul(x, k) }}"
+        written(text, tmp_path, f"x{each}.onnx")
+    written("g (float[a, 3] x) => (float[a, 3] y) { d = Add(x, x) y = Sub(d, x) }", tmp_path, "x3.onnx")
     for each in "ABC":
         shutil.copy(ROOT / "tests" / "data" / "sizes" / f"bert.dynamo.{each}.onnx", f"{each}.onnx")
     return tmp_path

@@ -35,7 +35,9 @@ the models must agree at the exported size, and at the sizes of other exports: t
 (--like), and those that it did not use (--witness). With neither they must agree on the same inputs.
 
 onnxruntime runs both models on drawn inputs, and the term run follows every output element back to the inputs. What
-was found is proven, certified, fitted, unwitnessed or refused; `onereshape fix --help` says what the words mean.
+was found is proven, certified, fitted, unwitnessed or refused; `onereshape fix --help` says what the words mean. Two
+models in which nothing is freed may also be equivalent: the same formula of real numbers, with constants that agree
+within a tolerance, as an optimiser leaves them; the largest difference of the answers that were drawn is named.
 
 --proof repeats the certificate that `fix --certificate` kept, for the files that it names or for ORIGINAL and REPAIRED,
 and says whether the result is the same.
@@ -44,7 +46,8 @@ Where the status is differs, a second line tells the input that shows it: one el
 --counterexample writes that input, an array for each input of the model; --replay runs both models on it again, and
 exits with 1 if they still differ.
 
-Neither model is changed. Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
+Neither model is changed. Exit code 1: not proven, equivalent, certified or fitted, or not what the kept certificate
+says.
 """
 USAGE = "ORIGINAL REPAIRED [options]"
 

@@ -10,10 +10,12 @@ from typing import Literal
 from onereshape.ground import notebook
 from onereshape.ground.text import JSON, as_json, brief, shown
 from onereshape.prove.counterexample import Counterexample
+from onereshape.terms.equivalence import Equivalence
 from onereshape.terms.proof import Proof, said, said_all
 
 Status = Literal[
     "proven",
+    "equivalent",
     "certified",
     "fitted",
     "unwitnessed",
@@ -82,13 +84,15 @@ class Certificate:
 
     status: Status
     """`proven`: for every input, at the sizes that `proof` names, each output element is the same expression of its own
-    sample's inputs, and onnxruntime ran the repaired model and found nothing else; `certified`: the answers agree with
-    a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `fitted`: they agree
-    with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
-    agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
-    `out-of-time`: the time was over before enough was shown, and the reason says what was;
-    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run showed one,
-    and `counterexample` has its input; `failed`: the repaired model does not run, or has other inputs or outputs."""
+    sample's inputs, and onnxruntime ran the repaired model and found nothing else; `equivalent`: of two models that
+    were both given, each output is the same formula of real numbers, with constants within a tolerance, and the answers
+    agree; `certified`: the answers agree with a truth that the repair did not use, at other sizes than the exported one
+    if a dim was freed; `fitted`: they agree with the two or more exports that the repair was fitted on, and were
+    compared with no other; `unwitnessed`: they agree at the exported size and were compared with nothing elsewhere;
+    `untested`: nothing shown either way; `out-of-time`: the time was over before enough was shown, and the reason says
+    what was; `not proven`: the terms are another expression, or the formula another one, and no run showed another
+    answer; `differs`: a run showed one, and `counterexample` has its input; `failed`: the repaired model does not run,
+    or has other inputs or outputs."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]
@@ -121,13 +125,15 @@ class Certificate:
     """What the term run showed; None where it was not run, as onnxruntime had shown enough."""
     basis: Certificate | None = None
     """The certificate of the step before: where other dims were freed first, and then the batch of that model."""
+    equivalence: Equivalence | None = None
+    """What the reading as formulas of real numbers showed; None where it was not asked for, or not needed."""
     counterexample: Counterexample | None = None
     """An input that shows the difference, where the status is `differs`."""
 
     @property
     def holds(self) -> bool:
         """Whether the repaired model may be used in place of the original."""
-        return self.status in {"proven", "certified"}
+        return self.status in {"proven", "equivalent", "certified"}
 
     @property
     def for_all(self) -> bool:
@@ -183,9 +189,10 @@ class Certificate:
 
     def to_json(self) -> dict[str, JSON]:
         """The fields, for machines; a difference that is no number (NaN against a number) is null."""
-        fields = asdict(replace(self, basis=None, counterexample=None))
+        fields = asdict(replace(self, basis=None, equivalence=None, counterexample=None))
         for output in fields["outputs"]:
             output["difference"] = output["difference"] if isfinite(output["difference"]) else None
-        for name, part in (("basis", self.basis), ("counterexample", self.counterexample)):
+        parts = {"basis": self.basis, "equivalence": self.equivalence, "counterexample": self.counterexample}
+        for name, part in parts.items():
             fields[name] = None if part is None else part.to_json()
         return {name: as_json(value) for name, value in fields.items()}

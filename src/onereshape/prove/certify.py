@@ -81,7 +81,7 @@ def certify(  # noqa: PLR0913 - the options of the command
     """
     return certified(
         ModelPair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),
-        CertifyQuestion(batch, free, tuple(conditions)),
+        CertifyQuestion(batch, free, tuple(conditions), real=True),
         seed=read_seed(seed),
         term_seed=None if term_seed is None else read_seed(term_seed),
         limit=whole(timeout, memory),
@@ -110,6 +110,8 @@ class CertifyQuestion:
     """The place at which each output carries the batch, as the repair said; None: to be found out."""
     comparison: Comparison | None = None
     """The comparison of freed dims, where a repair that was decided again tells it."""
+    real: bool = False
+    """Whether models in which nothing is freed may be equivalent: two that were both given, and no repair."""
 
 
 def certified(  # noqa: PLR0913 - see certify
@@ -182,7 +184,7 @@ def _comparison(original: Model, repaired: ir.Model, asked: AskedAxes, question:
     from onereshape.prove.pairing import carried  # noqa: PLC0415 - onnx takes long
 
     if not asked:
-        return Comparison()
+        return Comparison(real=question.real)
     if question.free is not None:
         return question.comparison or Comparison("other")
     size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})

@@ -1,8 +1,9 @@
 """The status that follows from the engine's runs and from the terms together, and the reason in words.
 
 An engine that disagrees is right.  Terms that differ are another expression, which no answer of an engine makes good
-and which need not be another answer: not proven.  What is proven still has to run: an engine's refusals and roundings
-are seen by the engine alone.
+and which need not be another answer: not proven.  Where nothing was freed both are read once more as formulas of real
+numbers, and then that reading decides; where it cannot follow a model, the engine's runs do.  What is proven still has
+to run: an engine's refusals and roundings are seen by the engine alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onereshape.prove.certificate import Certificate, Status
+from onereshape.terms.equivalence import Equivalence
 from onereshape.terms.proof import Proof, Verdict, said_all
 
 _SAMPLE = "each output element is the same expression of its own sample's inputs"
@@ -24,37 +26,61 @@ def status_of(  # noqa: PLR0913 - what it follows from
     ran: bool,
     witnessed: bool,
     fitted: bool = False,
+    real: str | None = None,
 ) -> Status:
     """The status, from the engine's, from that of the terms, and from that of the terms at a witness's sizes.
 
     `ran`: whether the engine ran the repaired model; `witnessed`: whether nothing is proven without a witness;
     `fitted`: whether its constants are calculated where the exports have them folded, with roundings of their own, so
-    that another expression need not be another answer.
+    that another expression need not be another answer; `real`: the verdict of the reading as real numbers, where it
+    was asked for.
 
     >>> status_of("certified", "differs", None, ran=True, witnessed=False)
     'not proven'
     >>> status_of("untested", "proven", None, ran=True, witnessed=False)
     'proven'
+    >>> [
+    ...     status_of("certified", "differs", None, ran=True, witnessed=False, real=each)
+    ...     for each in ("equivalent", "not equivalent", "unknown")
+    ... ]
+    ['equivalent', 'not proven', 'certified']
     """
     if engine in {"differs", "failed"}:
         return engine
-    if here == "differs" and not fitted:
+    if real == "not equivalent" or (here == "differs" and not fitted and real is None):
         return "not proven"
     proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
-    if proven and (engine == "certified" or (engine == "untested" and ran)):
-        return "proven"
+    if engine == "certified" or (engine == "untested" and ran):
+        return "proven" if proven else "equivalent" if real == "equivalent" else engine
     return engine
 
 
-def reason_of(status: Status, engine: Certificate, here: Proof | None, there: Proof | None) -> str:
+def reason_of(
+    status: Status, engine: Certificate, here: Proof | None, there: Proof | None, real: Equivalence | None = None
+) -> str:
     """The sentence for people; what the engine compared and what only ran stay apart in it."""
     if here is None or engine.status in {"differs", "failed"}:
         return engine.reason
     if status == "not proven":
-        return _differing(engine, here.reason)
+        return _differing(engine, here.reason if real is None else real.reason)
+    if status == "equivalent" and real is not None:
+        return _formula(engine, here, real)
     if status == "proven":
         return f"{claim(engine, here if there is None else merged([here, there]))}; {_agreed(engine)}"
-    return f"{engine.reason}; {_beside(here, there)}"
+    unread = "" if real is None else f"; whether it is the same formula is not known: {real.reason}"
+    return f"{engine.reason}; {_beside(here, there)}{unread}"
+
+
+def _formula(engine: Certificate, here: Proof, real: Equivalence) -> str:
+    """The sentence on two models that are one formula of real numbers, and on what the engine showed of rounding."""
+    where = f"at {said_all(real.sizes)} " if any(real.sizes) else ""
+    given = f" (given {', '.join(here.held)})" if here.held else ""
+    claimed = f"{where}the same formula of real numbers{given}; constants agree within {real.tolerance:.0e}"
+    if engine.status != "certified":
+        return f"{claimed}; {_agreed(engine)}"
+    name = _engines(engine)
+    answers = f"the answers of {name}" if " beside " in engine.engine else f"{name}'s answers"
+    return f"{claimed}; {answers} differ by at most {engine.difference:.2g} on what was drawn"
 
 
 def _beside(here: Proof, there: Proof | None) -> str:

@@ -18,12 +18,14 @@ from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.drawn_runs import run_drawn
 from onereshape.prove.runs.first_tensor import first_tensor
 from onereshape.prove.runs.neighbours import run_company
+from onereshape.prove.runs.real_runs import same_formula
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
 from onereshape.prove.runs.trial import Stop, Trial, certificate
 from onereshape.prove.runs.verdict import verdict
 from onereshape.prove.values.input_roles import fed
 from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, BatchAxis
+from onereshape.terms.equivalence import Equivalence
 from onereshape.terms.proof import Proof, said_all
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
@@ -54,7 +56,8 @@ def certify(
         proofs = _terms(engine.trial, freed, comparison, begun=told is None)
         if doubted and proofs[0].holds:
             found = _rounded(engine.trial, found)
-        found = _combined(found, *proofs)
+        real = _real(engine.trial, comparison) if comparison.real and not proofs[0].holds and not doubted else None
+        found = _combined(found, *proofs, real)
         always = found.proof is not None and found.status == "proven" and found.proof.always
         if found.kind == "batch" and found.holds and not always and engine.usual is not None:
             found = _in_company(engine.trial, freed, engine.usual, found)
@@ -158,7 +161,15 @@ def _place(carried: Carried) -> BatchAxis:
     return LOST_AXIS if carried.lost else NEW_AXIS
 
 
-def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certificate:
+def _real(trial: Trial, comparison: Comparison) -> Equivalence:
+    """Both models as formulas of real numbers, where no expression and no run told them apart or proved them alike."""
+    if comparison.progress is not None:
+        comparison.progress(trial.steps, trial.steps + 1, "formulas")
+    seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
+    return same_formula(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty)
+
+
+def _combined(engine: Certificate, here: Proof, there: Proof | None, real: Equivalence | None) -> Certificate:
     ran = bool(engine.compared or engine.ran)
     status = status_of(
         engine.status,
@@ -167,6 +178,8 @@ def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certific
         ran=ran,
         witnessed=engine.kind == "other",
         fitted=bool(engine.fitted),
+        real=None if real is None else real.verdict,
     )
     both = here if there is None else merged([here, there])
-    return replace(engine, status=status, reason=reason_of(status, engine, here, there), proof=both)
+    reason = reason_of(status, engine, here, there, real)
+    return replace(engine, status=status, reason=reason, proof=both, equivalence=real)

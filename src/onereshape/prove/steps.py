@@ -16,6 +16,7 @@ _ORDER: Final[tuple[Status, ...]] = (
     "unwitnessed",
     "fitted",
     "certified",
+    "equivalent",
     "proven",
 )
 """The statuses of a certificate, the weakest first."""

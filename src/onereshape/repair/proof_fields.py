@@ -96,7 +96,8 @@ def _question(asked: Mapping[str, Any], certificate: Mapping[str, Any]) -> Certi
     if free is not None:
         free = {name: _axes(axes) for name, axes in _mapping(free, "asked.free").items()}
         _check(bool(free), "asked.free")
-    return CertifyQuestion(batch, free, tuple(conditions), outputs)
+    real = certificate["equivalence"] is not None
+    return CertifyQuestion(batch, free, tuple(conditions), outputs, real=real)
 
 
 def _axes(value: Any) -> dict[int, str]:
@@ -138,7 +139,10 @@ def _certificate(value: Any) -> Mapping[str, Any]:
         told = _mapping(proof, "certificate.proof")
         _check(told.get("verdict") in get_args(Verdict), "certificate.proof.verdict")
         _check(isinstance(told.get("always"), bool), "certificate.proof.always")
-    return {"proof": None, **found}
+    if (reading := found.get("equivalence")) is not None:
+        told = _mapping(reading, "certificate.equivalence")
+        _check(isinstance(told.get("verdict"), str), "certificate.equivalence.verdict")
+    return {"proof": None, "equivalence": None, **found}
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

@@ -200,6 +200,8 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
     one, two = (side["proof"] or {} for side in (before, after))
     names = ("verdict", "always", "sizes", "held", "outputs")
     pairs += [(f"proof {name}", one.get(name), two.get(name)) for name in names]
+    one, two = (side["equivalence"] or {} for side in (before, after))
+    pairs += [(f"equivalence {name}", one.get(name), two.get(name)) for name in ("verdict", "sizes", "tolerance")]
     return [f"{name} is {_short(was)} there, and now it is {_short(now)}" for name, was, now in pairs if was != now]
 
 

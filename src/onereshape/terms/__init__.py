@@ -5,5 +5,5 @@ known here: the rules are written from ONNX's specification alone, and of the ot
 `ground.bodies` are imported: the functions that operators are composed of.  What follows from a proof is left to the
 room `prove`.  Begin with the module `prove`, then `tensor` and a file of `records`.
 
-Door: batches, limits, proof, prove.
+Door: batches, equivalence, limits, proof, prove.
 """

@@ -32,12 +32,14 @@ _CELL = 160
 MEANINGS = {
     "proven": "For every input, at the sizes that are named, each output element is the same expression of the inputs "
     "as in the original, and the runs agree with that.",
+    "equivalent": "Its outputs are the same formulas of real numbers, with constants within a tolerance, and the runs "
+    "agree with that up to rounding.",
     "certified": "On drawn inputs the answers agree with a truth that the repair did not use.",
     "fitted": "It agrees with the exports that it was fitted on, and was compared with no other.",
     "unwitnessed": "It agrees at the exported size. At other sizes it ran, and was compared with nothing.",
     "untested": "Nothing was shown either way.",
     "out-of-time": "The time was over before enough was shown.",
-    "not proven": "Its outputs are other expressions of the inputs, and no run showed another answer.",
+    "not proven": "Its outputs were not shown to be the same, and no run showed another answer.",
     "differs": "The repaired model answers differently from the original.",
     "failed": "The repaired model does not run, or has other inputs or outputs.",
 }

@@ -5,6 +5,6 @@ them ask the original first (`asking`), and measure distances by `compare`.  Ter
 (`term_runs`).  The engine is left to `engines`, a value to draw to `values`.  Begin with `comparison` (what is asked),
 `trial` (what is found), and `batch_runs`.
 
-Door: compare, comparison, drawn_runs, examples, first_tensor, growing, neighbours, reference, settings, term_runs,
-term_sizes, trial, verdict.
+Door: compare, comparison, drawn_runs, examples, first_tensor, growing, neighbours, real_runs, reference, settings,
+term_runs, term_sizes, trial, verdict.
 """

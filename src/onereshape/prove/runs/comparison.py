@@ -46,4 +46,6 @@ class Comparison:
     """The proof of a batch that was found before, in the only setting that there is."""
     gates: bool = True
     """Whether values beyond the usual are tried."""
+    real: bool = False
+    """Whether the models are read as formulas of real numbers, where nothing is freed and the terms do not prove it."""
     progress: Progress | None = None

@@ -83,6 +83,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/heuristics.py
 	$(BIN)/python bench/models.py
 	$(BIN)/python bench/certificates.py
+	$(BIN)/python bench/pairs.py
 	$(BIN)/python bench/copies.py
 	$(BIN)/python bench/dask.py
 

@@ -167,6 +167,9 @@ def test_every_bench_is_on_the_page_of_figures() -> None:
         "drawn_pictures",
         "small_pictures",
         "small_sequences",
+        "pair_judge",
+        "pair_plants",
+        "pair_worker",
     }
     named = set(re.findall(r"bench/(\w+)\.py", read(DOCS / "figures.md")))
 

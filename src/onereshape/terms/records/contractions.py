@@ -79,8 +79,8 @@ def _turned(tensor: Tensor) -> Tensor:
 
 def _gemm(call: Call) -> Sequence[Tensor]:
     left, right = call.tensor(0), call.tensor(1)
-    call.dims("_ _", "_ _")
     turns = [bool(call.attribute(name, 0)) for name in ("transA", "transB")]
+    call.dims("K M" if turns[0] else "M K", "N K" if turns[1] else "K N")
     found = _scaled(call, _matrices(call, left, right, turns), "alpha")
     if not call.has(2):
         if call.version < _ADDEND_MAY_MISS:
@@ -100,8 +100,6 @@ def _matrices(call: Call, left: Tensor, right: Tensor, turns: Sequence[bool]) ->
             call, *(_turned(each) if turn else each for each, turn in zip((left, right), turns, strict=True))
         )
     over = (0 if turns[0] else 1), (1 if turns[1] else 0)
-    if left.shape[over[0]] != right.shape[over[1]]:
-        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
     rows, columns = left.folded(call.hashing, over[:1]), right.folded(call.hashing, over[1:])
     return dot(call, left.dtype, rows[:, None], columns[None, :])
 

@@ -118,13 +118,12 @@ def _deform_conv(call: Call) -> Sequence[Tensor]:
 
 def _bent_windows(call: Call, data: Tensor, weights: Tensor, group: int, groups: int) -> list[Windows]:
     """The windows before they are bent, of operands that go together."""
-    if data.rank < 3 or weights.rank != data.rank or group < 1 or groups < 1:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} are not those of a convolution")
+    if data.rank != weights.rank or group < 1 or groups < 1:
+        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
+    call.dims(f"N {group}D X *S", f"{group}M D Y *K")
     kernel, asked = list(weights.shape[2:]), call.attribute("kernel_shape")
     if (asked and list(asked) != kernel) or not prod(kernel) or data.shape[1] % groups:
         call.refuse("its kernel_shape or its groups are not those of its operands")
-    if data.shape[1] != weights.shape[1] * group or weights.shape[0] % group:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     if any(data.growth[1:]) or weights.grows:
         call.not_for_all("is over a dim that grows with the number of samples")
     return windows_of(call, data.shape[2:], kernel)

@@ -70,8 +70,6 @@ def _conv(call: Call) -> Sequence[Tensor]:
     data, weights = given[:2]
     group = group_of(call, data, weights)
     outputs, channels, *kernel = weights.shape
-    if data.shape[1] != channels * group or outputs % group:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     windows = windows_of(call, data.shape[2:], kernel)
     counts = [each.count for each in windows]
     call.check_size((data.shape[0], outputs, *counts))
@@ -123,8 +121,6 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
     data, weights = given[:2]
     group = group_of(call, data, weights)
     channels, outputs, *kernel = weights.shape
-    if data.shape[1] != channels or channels % group:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     windows = spread_windows(call, data.shape[2:], kernel)
     counts = [each.count for each in windows]
     call.check_size((data.shape[0], outputs * group, *counts))

@@ -39,10 +39,7 @@ def _conv(call: Call) -> Sequence[Tensor]:
 
 def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, outside: Tensor | None = None) -> Tensor:
     """The convolution of data, with zeros beside the data, or the number `outside`."""
-    group = group_of(call, data, weights)
-    outputs, channels, *kernel = weights.shape
-    if data.shape[1] != channels * group or outputs % group:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
+    group, kernel = group_of(call, data, weights), weights.shape[2:]
     windows = windows_of(call, data.shape[2:], kernel)
     check_growth(call, data, windows)
     words, zero = _folded_channels(call, data, group, kernel, outside)
@@ -52,10 +49,12 @@ def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, o
 
 
 def group_of(call: Call, data: Tensor, weights: Tensor) -> int:
-    """The number of groups, of operands that may be those of a convolution."""
+    """The number of groups, of operands that go together in them."""
     group = int(call.attribute("group", 1))
-    if data.rank < 3 or weights.rank != data.rank or group < 1:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} are not those of a convolution")
+    if data.rank != weights.rank or group < 1:
+        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
+    filters = f"{group}D M Y *K" if call.op == "ConvTranspose" else f"{group}M D Y *K"
+    call.dims(f"N {group}D X *S", filters, *([] if call.op == "ConvInteger" else [f"{group}M ?"]))
     kernel = call.attribute("kernel_shape")
     if (kernel and tuple(kernel) != weights.shape[2:]) or not prod(weights.shape[2:]):
         call.refuse(f"its kernel_shape {kernel} is not that of weights of {list(weights.shape)}")
@@ -84,8 +83,6 @@ def _together(call: Call, data: Tensor, rows: Words, columns: Words, bias: Tenso
     """The answer `[N, outputs, *places]` of rows `[N, group, *places]` and filters `[group, outputs / group]`."""
     outputs, places = columns.size, rows.shape[2:]
     if bias is not None:
-        if bias.shape != (outputs,):
-            call.refuse(f"its bias has dims {list(bias.shape)}, and there are {outputs} channels")
         columns = call.hashing.mix(call.key(op="Bias"), columns, bias.hashed(call.hashing).reshape(columns.shape))
     columns = columns.reshape(*columns.shape, *[1] * len(places))
     found = dot(call, data.dtype, rows[:, :, None], columns)
@@ -98,8 +95,6 @@ def _conv_transpose(call: Call) -> Sequence[Tensor]:
     bias = call.tensor(2) if call.has(2) else None
     group = group_of(call, data, weights)
     channels, outputs, *kernel = weights.shape
-    if data.shape[1] != channels or channels % group:
-        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     windows = spread_windows(call, data.shape[2:], kernel)
     check_growth(call, data, windows)
     words, zero = _folded_channels(call, data, group, kernel)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import onnxruntime
 import pytest
 
 import onereshape as orx
@@ -193,3 +194,35 @@ def test_the_table_of_statuses(engine: Any, real: str, terms: Any) -> None:
         assert found == "equivalent"
     else:
         assert found == engine
+
+
+def test_a_file_that_an_optimiser_does_not_load_again_is_run_as_it_is(tmp_path: Path) -> None:
+    """What onnxruntime's basic level makes of a BERT is refused by its own default level, and is right."""
+    original, made = Path("tests/data/corpus/bert.ts.onnx"), tmp_path / "basic.onnx"
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(made)
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(original, options)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    with pytest.raises(Exception, match="replace the existing tensor"):
+        onnxruntime.InferenceSession(made, options)
+
+    found = orx.certify(original, made)
+
+    assert found.holds
+    assert found.held == ("onnxruntime loads it only where it is told not to optimise it",)
+    assert found.held[0] in found.reason
+
+
+def test_a_file_that_is_loaded_in_no_way_fails() -> None:
+    original = Path("tests/data/corpus/bert.ts.onnx")
+    broken = onnx.load(original)
+    broken.graph.node.append(onnx.helper.make_node("Nothing", [broken.graph.input[0].name], ["more"], domain="nobody"))
+    broken.opset_import.append(onnx.helper.make_opsetid("nobody", 1))
+
+    found = orx.certify(original, broken)
+
+    assert found.status == "failed"
+    assert found.reason.startswith("onnxruntime cannot load the repaired model: ")

@@ -106,7 +106,8 @@ class Certificate:
     refused: tuple[RefusedSize, ...]
     """Sizes that were tried and that the engine refuses."""
     held: tuple[str, ...]
-    """What was the same in all runs, as the original took nothing else: a dim, or an input that serves as a size."""
+    """What was the same in all runs: a dim or an input that serves as a size, as the original took nothing else; and
+    how the engine had to be asked, if it does not load the repaired model otherwise."""
     extremes: tuple[str, ...]
     """The values beyond the usual on which they were compared too, as far as the original takes them."""
     fitted: tuple[Mapping[str, int], ...]

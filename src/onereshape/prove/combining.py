@@ -80,7 +80,8 @@ def _formula(engine: Certificate, here: Proof, real: Equivalence) -> str:
         return f"{claimed}; {_agreed(engine)}"
     name = _engines(engine)
     answers = f"the answers of {name}" if " beside " in engine.engine else f"{name}'s answers"
-    return f"{claimed}; {answers} differ by at most {engine.difference:.2g} on what was drawn"
+    drawn = f"{claimed}; {answers} differ by at most {engine.difference:.2g} on what was drawn"
+    return "; ".join([drawn, *engine.held])
 
 
 def _beside(here: Proof, there: Proof | None) -> str:

@@ -124,10 +124,19 @@ class Trial:
 
     def opened(self) -> Session:
         """The repaired model in the engine."""
+        base_dir = folder_of(self.repaired) or self.base_dir
         try:
-            return Session(self.repaired, folder_of(self.repaired) or self.base_dir)
+            return Session(self.repaired, base_dir)
         except Refusal as refusal:
-            raise Stop("failed", f"{engine_of(self.repaired)} cannot load the repaired model: {refusal.why}") from None
+            stop = Stop("failed", f"{engine_of(self.repaired)} cannot load the repaired model: {refusal.why}")
+        if self.kind != "same":
+            raise stop
+        try:  # an optimiser may not load what it wrote, if it is to optimise it again
+            session = Session(self.repaired, base_dir, optimize=False)
+        except Refusal:
+            raise stop from None
+        self.held.append(f"{session.engine} loads it only where it is told not to optimise it")
+        return session
 
     def run(self, session: Session, feeds: Feeds, at: Sizes, *, listed: bool = True) -> Answers:
         """The repaired model's answers."""

@@ -28,7 +28,6 @@ from tests.models import model
 HEAD: Final = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
 UNKNOWN: Final = {
     "SampleOp": "u = com.microsoft.SampleOp(x)",
-    "TransposeMatMul": "u = com.microsoft.TransposeMatMul(x, w)",
     "CDist": 'u = com.microsoft.CDist <metric = "euclidean"> (x, w)',
 }
 NUMBERS: Final = {

@@ -32,9 +32,9 @@ def test_attention_of_three_axes() -> None:
     inputs = [floats(rng, 2, 3, 4), floats(rng, 2, 5, 4), floats(rng, 2, 5, 6)]
     node = Node("Attention", 23, inputs, {"q_num_heads": 2, "kv_num_heads": 2}, batch=BATCH, rounding=1e-6)
     check(node, rng, 5)
-    with pytest.raises(NotProven, match="heads"):
+    with pytest.raises(NotProven, match=r"Reshape|Expand"):
         words(node.changed(q_num_heads=3))
-    with pytest.raises(NotProven, match="heads"):
+    with pytest.raises(NotProven, match=r"Reshape|Expand"):
         words(replace(node, attributes={}))
 
 
@@ -46,8 +46,8 @@ def test_masks(mask: tuple[int, ...]) -> None:
         masked = replace(node, inputs=[*node.inputs, each])
         check(masked, rng, 5)
         assert np.all(words(masked)[0] != words(node)[0])
-    for bad in ((3, 5), (4, 4), (3, 1), (3, 2), (4,)):
-        with pytest.raises(NotProven, match="mask"):
+    for bad in ((3, 5), (4, 4), (3, 2)):
+        with pytest.raises(NotProven, match=r"(?i)attn|mask"):
             words(replace(node, inputs=[*node.inputs, floats(rng, *bad)]))
 
 
@@ -61,7 +61,7 @@ def test_the_past() -> None:
     found, given = words(plain), leaves(plain)
     np.testing.assert_array_equal(found[1], np.concatenate([given["i4"].array, given["i1"].array], 2))
     np.testing.assert_array_equal(found[2], np.concatenate([given["i5"].array, given["i2"].array], 2))
-    with pytest.raises(NotProven, match="past"):
+    with pytest.raises(NotProven, match="Expanded"):
         words(replace(plain, inputs=plain.inputs[:5]))
 
 
@@ -125,7 +125,7 @@ def test_what_is_not_turned_stays() -> None:
     node = rotary(rng, (2, 4, 16), 4, ids=False, num_heads=2, rotary_embedding_dim=4)
     same = words(node)[0] == leaves(node)["i0"].array
     np.testing.assert_array_equal(same[0, 0], [False] * 4 + [True] * 4 + [False] * 4 + [True] * 4)
-    with pytest.raises(NotProven, match="turn"):
+    with pytest.raises(NotProven, match="Reshape"):
         words(node.changed(rotary_embedding_dim=3))
 
 
@@ -143,8 +143,12 @@ def test_attention_of_many_heads_as_onnxruntime_fuses_it() -> None:
     biased = replace(node, inputs=[*inputs, None, None, floats(rng, 2, 2, 3, 5)])
     check(biased, rng, 5)
     assert np.all(words(node)[0] != words(biased)[0])
-    for change in ({"scale": 0.5}, {"mask_filter_value": -1.0}, {"num_heads": 1}, {"unidirectional": 1}):
+    masked = replace(node, inputs=[*inputs, None, mask])
+    assert np.all(words(masked)[0] != words(masked.changed(mask_filter_value=-1.0))[0])
+    for change in ({"scale": 0.25}, {"num_heads": 1}):
         assert np.all(words(node)[0] != words(node.changed(**change))[0])
+    with pytest.raises(NotProven):  # of which onnxruntime's kernel makes something of its own
+        words(node.changed(unidirectional=1))
     for bad in (
         [inputs[0]],
         [*inputs[:2], floats(rng, 2, 4, 6)],
@@ -161,4 +165,4 @@ def test_attention_with_weights_as_onnxruntime_fuses_it() -> None:
     node = fused("Attention", inputs, {0: 0, 3: 0, ~0: 0})
     check(node, rng, 5)
     check(replace(node, inputs=[*inputs, np.array([[1, 1, 0], [1, 1, 1]], np.int32)]), rng, 5)
-    assert np.all(words(node)[0] != words(node.changed(unidirectional=1))[0])
+    assert np.all(words(node)[0][:, :-1] != words(node.changed(unidirectional=1))[0][:, :-1])

@@ -68,7 +68,7 @@ def test_group_normalization(groups: int) -> None:
     node = Node("GroupNormalization", 21, [data, floats(rng, 6), floats(rng, 6)], {"num_groups": groups}, batch=ROWS)
     check(node, rng, 5)
     all_differ(node, node.changed(epsilon=0.5), node.changed(num_groups=2 if groups != 2 else 3))
-    with pytest.raises(NotProven, match="do not divide"):
+    with pytest.raises(NotProven, match="Reshape"):
         words(node.changed(num_groups=4))
 
 
@@ -78,7 +78,7 @@ def test_group_normalization_with_parameters_for_groups() -> None:
     node = Node("GroupNormalization", 18, [data, floats(rng, 3), floats(rng, 3)], {"num_groups": 3}, batch=ROWS)
     check(node, rng, 6)
     assert np.all(words(node)[0] != words(node.changed(epsilon=0.5))[0])
-    with pytest.raises(NotProven, match="should have"):
+    with pytest.raises(NotProven, match="Mul"):
         words(replace(node, inputs=[data, floats(rng, 6), floats(rng, 6)]))
 
 

@@ -63,7 +63,7 @@ def test_gates() -> None:
     whole = "agraph (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) { y = SwiGLU<alpha = 0.5>(a, b) }"
     parts = "agraph (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) { s = Swish<alpha = 0.5>(a)  y = Mul(s, b) }"
     other = "agraph (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) { y = SwiGLU(a, b) }"
-    wrong = "agraph (float[2, 3] a, float[3] b) => (float[2, 3] y) { y = SwiGLU(a, b) }"
+    wrong = "agraph (float[2, 3] a, float[4] b) => (float[2, 3] y) { y = SwiGLU(a, b) }"
     assert _same(whole, parts, 28) == "proven"
     assert _same(whole, other, 28) == "differs"
     assert _same(wrong, wrong, 28) == "not proven"

@@ -44,16 +44,6 @@ def test_the_log_probability_is_that_of_log_softmax() -> None:
     np.testing.assert_array_equal(words(replace(node, outputs=2))[1], words(alone)[0])
 
 
-def test_losses_that_are_none() -> None:
-    rng = np.random.default_rng(9)
-    node = loss(rng, "NegativeLogLikelihoodLoss", (4,), weighted=True)
-    for inputs in ([node.inputs[0], np.zeros(3, np.int64)], [*node.inputs[:2], np.ones(4, np.float32)]):
-        with pytest.raises(NotProven):
-            words(replace(node, inputs=inputs))
-    with pytest.raises(NotProven, match="no reduction"):
-        words(node.changed(reduction="median"))
-
-
 @pytest.mark.parametrize("opset", [17, 20])
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("length", [None, 3, 5, 8])
@@ -115,9 +105,9 @@ def test_windows(op: str) -> None:
     rng = np.random.default_rng(14)
     node = Node(op, 17, [np.array(6)], {}, 1, frozenset([0]))
     check(node, rng)
-    assert np.all(words(node)[0] != words(node.changed(periodic=0))[0])
+    assert np.all(words(node)[0][1:] != words(node.changed(periodic=0))[0][1:])
     longer = words(replace(node, inputs=[np.array(7)]))[0]
-    assert np.all(words(node)[0] != longer[:6])
+    assert np.all(words(node)[0][1:] != longer[1:6])
     check(node.changed(output_datatype=11), rng)
     with pytest.raises(NotProven):
         words(replace(node, constants=frozenset()))

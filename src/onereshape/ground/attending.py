@@ -48,7 +48,7 @@ def _attended(asked: Asked, mask: int, filled: float) -> str:
         lines += [f"seen = Where (seen, 0~s, {filled!r}~s)", "s = Add (s, seen)"]
     if asked.get("unidirectional"):
         lines += [
-            "past_ = Sub (total, length)",
+            "past_ = Sub (total, new)",
             "length = Squeeze (length, [0])",
             "rows = Range (zero, length, one)",
             "rows = Add (rows, past_)",
@@ -76,12 +76,19 @@ def _multi_head(asked: Asked) -> str:
         raise NoBodyError(f"its queries, keys and values have {list(ranks)} dims")
     sizes = "\n".join(f"d{each} = Shape <start: int = 2> ({each}) if shift" for each in "qkv")
     added = "\n".join(f"{each} = Add ({each}, b{each}) if shift" for each in "qkv")
+    square = """
+        length = Shape <start: int = 2, end: int = 3> (q)
+        d = Concat <axis: int = 0> ([0, 0], length, [-1])
+        k = Reshape (k, d)
+    """  # with as many keys as queries: onnxruntime's kernel hides nothing from the last query where there are others
     return f"""
         {sizes}
         sizes = Concat <axis: int = 0> (dq, dk, dv) if shift
         bq, bk, bv = Split <axis: int = 0> (shift, sizes) if shift
         {added}
         {"".join(_HEADS.format(each) for each in ("qkv" if ranks[1] == 3 else "q"))}
+        {square if asked.get("unidirectional") else ""}
+        new = Shape <start: int = 2, end: int = 3> (k)
         k = Concat <axis: int = 2> (past_k, k) if past_k
         v = Concat <axis: int = 2> (past_v, v) if past_v
         present_k = Identity (k)
@@ -110,6 +117,7 @@ def _packed_attention(asked: Asked) -> str:
         past_k, past_v = Split <axis: int = 0, num_outputs: int = 2> (past) if past
         past_k = Squeeze (past_k, [0]) if past
         past_v = Squeeze (past_v, [0]) if past
+        new = Shape <start: int = 2, end: int = 3> (k)
         k = Concat <axis: int = 2> (past_k, k) if past
         v = Concat <axis: int = 2> (past_v, v) if past
         {kept if asked.wants(1) else ""}

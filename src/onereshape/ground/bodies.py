@@ -18,7 +18,7 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.serde import SerdeError, deserialize_function
 
-from onereshape.ground.composing import MISSING, Asked, NoBodyError
+from onereshape.ground.composing import MISSING, Asked, NoBodyError, check_dims, forms_of
 from onereshape.ground.functions import FUNCTIONS
 
 __all__ = ["Asked", "Body", "NoBodyError", "body_of", "is_written"]
@@ -40,6 +40,14 @@ class Body:
         """What is known of the outputs of the function, one for each output of the operator; None for what it lacks."""
         return [*made] if self.places is None else [None if place is None else made[place] for place in self.places]
 
+
+_DIMS = {
+    "Attention": ["B S .|B . S .", "B T .|B . T .", "B T .|B . T .", "*", "B *", "B *", "B"],
+    "NegativeLogLikelihoodLoss": ["N C *", "N *", "C"],
+    "RotaryEmbedding": ["B S .|B . S .", "B S .|. .", "B S .|. .", "B S"],
+    "SoftmaxCrossEntropyLoss": ["N C *", "N *", "C"],
+}
+"""What is said of the dims of operators whose bodies are ONNX's own, input by input, where these would broadcast."""
 
 Given = tuple[ir.DataType | None, int | None] | None
 """An input: its type and its rank, as far as known; None where it is left out."""
@@ -64,7 +72,7 @@ def body_of(
     if ours is not None:
         asked = _asked(node, given, there)
         function, places = _parsed(ours.written(asked))
-        ours.check_dims(dims)
+        check_dims(ours.forms, dims)
         return Body(function, there, places)
     if domain:
         return None
@@ -72,6 +80,8 @@ def body_of(
         schema = onnx.defs.get_schema(node.op_type, opset, domain)
     except onnx.defs.SchemaError:
         return None
+    if node.op_type in _DIMS:
+        check_dims([forms_of(each) for each in _DIMS[node.op_type]], dims)
     found = _official(schema, opset, node, given, there)
     return None if found is None else Body(found, _filled(schema, there))
 
@@ -119,17 +129,17 @@ def _defaults(schema: Any) -> dict[str, ir.Attr]:
 def _official(
     schema: Any, opset: int, node: ir.Node, given: Sequence[Given], attributes: Mapping[str, ir.Attr]
 ) -> ir.Function | None:
-    """The newest body that is not above an opset; None where there is none, or where it cannot be made.
+    """The newest body that is not above an opset, or else the oldest; None where there is none, or none can be made.
 
-    It is of the opset that it was written for, which it says.  Some are made for the types of the inputs: these are
-    told with their ranks and without their dims, so that no size gets into a body as a number.
+    All bodies of one version of an operator have one meaning, whatever they are written in.  Each is of the opset that
+    it was written for, which it says.  Some are made for the types of the inputs: these are told with their ranks
+    and without their dims, so that no size gets into a body as a number.
     """
     if schema.non_deterministic:
         return None
-    version = max((each for each in schema.function_opset_versions if each <= opset), default=None)
-    if version is not None:
+    if (version := _nearest(schema.function_opset_versions, opset)) is not None:
         return _plain(schema, version)
-    version = max((each for each in schema.context_dependent_function_opset_versions if each <= opset), default=None)
+    version = _nearest(schema.context_dependent_function_opset_versions, opset)
     if version is None or not all(each is None or None not in each for each in given):
         return None
     proto = onnx.NodeProto(op_type=node.op_type, name=node.name or "")
@@ -138,6 +148,10 @@ def _official(
     proto.attribute.extend(ir.to_proto(each) for each in _filled(schema, attributes).values())
     types = tuple(_type(each).SerializeToString() for each in given)
     return _made(schema, version, proto.SerializeToString(deterministic=True), types)
+
+
+def _nearest(versions: Sequence[int], opset: int) -> int | None:
+    return max((each for each in versions if each <= opset), default=min(versions, default=None))
 
 
 @lru_cache(maxsize=512)

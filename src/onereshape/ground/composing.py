@@ -14,6 +14,10 @@ MISSING: Final = "no_"
 _KINDS: Final[dict[str, Callable[[str], Any]]] = {"float": float, "int": int, "string": str}
 
 
+Forms = tuple[tuple[str, ...], ...]
+"""The forms that dims may have: letters, numbers, `.` for any, `*` for any number of them, `1/B`, `single`."""
+
+
 class NoBodyError(Exception):
     """A node that is not what its function takes, or asks for more: `why`, after the node's operator and name."""
 
@@ -73,8 +77,13 @@ class Function:
     outputs: tuple[str, ...]
     text: str | Callable[[Asked], str]
     opset: int
-    dims: Mapping[str, tuple[tuple[str, ...], ...]]
-    """What is said of the dims of inputs: for each the forms that it may have."""
+    dims: Mapping[str, Forms]
+    """What is said of the dims of inputs."""
+
+    @property
+    def forms(self) -> list[Forms | None]:
+        """The forms of the dims of each input; None where nothing is said."""
+        return [self.dims.get(name) for _, name, _ in self.inputs]
 
     def written(self, asked: Asked) -> str:
         """The function as ONNX text, for a node; NoBodyError where the node is not what it takes."""
@@ -107,19 +116,6 @@ class Function:
             ):
                 raise NoBodyError(f"input {place} is a tensor of {kind}, which it does not take")
 
-    def check_dims(self, dims: Sequence[Sequence[Any] | None]) -> None:
-        """Refuses inputs whose dims engines would refuse, where a body would broadcast them; None: not known."""
-        letters: dict[str, Any] = {}
-        for place, (_, name, _) in enumerate(self.inputs):
-            found = dims[place] if place < len(dims) else None
-            if (
-                found is not None
-                and name in self.dims
-                and not any(_fits(found, each, letters) for each in self.dims[name])
-            ):
-                said = " or ".join(f"[{' '.join(each)}]" for each in self.dims[name])
-                raise NoBodyError(f"input {place} has the dims {list(found)}, and should have {said} with {letters}")
-
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes of a node with their defaults, without those that are left out."""
         found: dict[str, Any] = {
@@ -137,6 +133,20 @@ class Function:
             if default is ... and name not in found:
                 raise NoBodyError(f"has no attribute {name!r}")
         return found
+
+
+def forms_of(text: str) -> Forms:
+    """The forms of dims in a text: `B S|single` -> (("B", "S"), ("single",))."""
+    return tuple(tuple(each.split()) for each in text.split("|"))
+
+
+def check_dims(forms: Sequence[Forms | None], dims: Sequence[Sequence[Any] | None]) -> None:
+    """Refuses inputs whose dims engines refuse, where a body would broadcast them; None: nothing is said, or known."""
+    letters: dict[str, Any] = {}
+    for place, (wanted, found) in enumerate(zip(forms, dims, strict=False)):
+        if wanted is not None and found is not None and not any(_fits(found, each, letters) for each in wanted):
+            said = " or ".join(f"[{' '.join(each)}]" for each in wanted)
+            raise NoBodyError(f"input {place} has the dims {list(found)}, and should have {said} with {letters}")
 
 
 def _fits(dims: Sequence[Any], form: Sequence[str], letters: dict[str, Any]) -> bool:
@@ -193,10 +203,7 @@ def row(
         tuple(each.strip() for each in outputs.split(",")),
         body,
         opset,
-        {
-            name.strip(): tuple(tuple(each.split()) for each in forms.split("|"))
-            for name, _, forms in (each.partition(":") for each in dims.split(",") if each)
-        },
+        {name.strip(): forms_of(forms) for name, _, forms in (each.partition(":") for each in dims.split(",") if each)},
     )
     return f"{domain}::{op}" if domain else op, function
 

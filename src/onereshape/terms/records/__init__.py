@@ -19,14 +19,12 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
-    attention,
     comparisons,
     contractions,
     contrib,
     control,
     einsum,
     features,
-    losses,
     normalisations,
     padding,
     patches,
@@ -44,16 +42,15 @@ from onereshape.terms.records import (
     sequences,
     shapes,
     signals,
-    states,
     windows,
 )
 from onereshape.terms.records.real_records import in_reals
 
 _FAMILIES: Final = (
-    *(along, arithmetic, attention, comparisons, contractions, contrib),
-    *(control, einsum, features, losses, normalisations, padding, patches, picking, pointwise, pools, quantised),
+    *(along, arithmetic, comparisons, contractions, contrib),
+    *(control, einsum, features, normalisations, padding, patches, picking, pointwise, pools, quantised),
     *(recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
-    *(shapes, signals, states, windows),
+    *(shapes, signals, windows),
 )
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {

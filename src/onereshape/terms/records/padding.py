@@ -122,36 +122,6 @@ def _trilu(call: Call) -> Sequence[Tensor]:
     return [call.mixed(data.dtype, call.key(upper), call.words(0), beyond)]
 
 
-def _center(call: Call) -> Sequence[Tensor]:
-    data, target = call.tensor(0), call.integers(1)
-    asked = call.attribute("axes")
-    axes = call.axes(range(data.rank) if asked is None else asked, data.rank)
-    if len(target) != len(axes) or any(each < 0 for each in target):
-        call.refuse(f"{target} are no sizes of {len(axes)} axes")
-    slopes = call.tensor(1).slopes().ravel()
-    dims, kept, filled = [*data.shape], [slice(None)] * data.rank, [slice(None)] * data.rank
-    for axis, size, slope in zip(axes, target, slopes.tolist(), strict=True):
-        dim = data.shape[axis]
-        if size != dim or slope != growth_of(data, axis):
-            if slope or growth_of(data, axis):
-                call.not_for_all("crops or pads to a size that grows with the number of samples, or from one")
-            dims[axis] = size
-        start = abs(dim - size) // 2
-        if size <= dim:
-            kept[axis] = slice(start, start + size)
-        else:
-            filled[axis] = slice(start, start + dim)
-    call.check_size(dims)
-
-    def together(arrays: Sequence[Array]) -> Array:
-        found = np.array(np.broadcast_to(arrays[1], dims))
-        found[tuple(filled)] = arrays[0]
-        return found
-
-    inner = data.moved(lambda array: array[tuple(kept)])
-    return [inner if tuple(dims) == inner.shape else merged(call, [inner, nothing(call, data)], together)]
-
-
 def _reverse(call: Call) -> Sequence[Tensor]:
     data, lengths = call.tensor(0), call.tensor(1)
     batch, time = call.attribute("batch_axis", 1), call.attribute("time_axis", 0)
@@ -263,7 +233,6 @@ def _unique(call: Call) -> Sequence[Tensor]:
 
 
 RECORDS: Final[dict[str, Record]] = {
-    "CenterCropPad": record(_center, carries=True),
     "Compress": record(_compress),
     "NonZero": record(_non_zero),
     "OneHot": record(_one_hot),

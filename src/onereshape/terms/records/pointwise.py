@@ -17,8 +17,8 @@ from onereshape.terms.records.arithmetic import WHOLE, ambiguous, operands
 from onereshape.terms.tensor import Tensor, bounded, formed, numbers, terms
 
 _PLAIN: Final = (
-    "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu Log Mish Selu "
-    "Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh ThresholdedRelu"
+    "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Elu Erf Exp HardSigmoid LeakyRelu Log Selu "
+    "Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh ThresholdedRelu"
 ).split()
 """Functions of floats that stay terms, even of numbers: engines round them as they like."""
 

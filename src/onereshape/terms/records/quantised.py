@@ -174,7 +174,10 @@ def whole(call: Call, tensor: Tensor) -> Words:
 
 
 def _dynamic(call: Call) -> Sequence[Tensor]:
-    """DynamicQuantizeLinear by its formula in plain operators: all samples share a scale and a zero point."""
+    """DynamicQuantizeLinear by its formula in plain operators: all samples share a scale and a zero point.
+
+    It stays a record, as repairs write this very formula for each sample; ONNX's body has no scale of 1 for zeros.
+    """
     data = call.tensor(0)
     if not data.size:
         call.refuse("there is no least and no largest of no elements")

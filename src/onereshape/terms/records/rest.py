@@ -13,7 +13,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.records.arithmetic import operands
 from onereshape.terms.records.content import content
 from onereshape.terms.records.pointwise import attributes_of, type_of
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, numbers
 
 
 def _bit_cast(call: Call) -> Sequence[Tensor]:
@@ -57,13 +57,6 @@ def _pieces(call: Call) -> Sequence[Tensor | None]:
     return [None, call.mixed(ir.DataType.INT64, call.key(*attributes_of(call)), call.words(0))][: call.outputs]
 
 
-def _swiglu(call: Call) -> Sequence[Tensor]:
-    """Swish(a) * b, of the same dims."""
-    call.dims("*S", "*S")
-    swish = call.hashing.mix(call.key(*attributes_of(call), op="Swish"), call.words(0))
-    return [terms(call.hashing.blend(call.key(op="Mul"), swish, call.words(1)), call.tensor(1).dtype)]
-
-
 def _counted(call: Call) -> Sequence[Tensor]:
     """TfIdfVectorizer: for each of its sequences a count of a row, as a function of the whole row."""
     data = call.tensor(0)
@@ -83,6 +76,5 @@ RECORDS: Final[dict[str, Record]] = {
     "StringConcat": record(_string_concat),
     "StringNormalizer": record(_normalised),
     "StringSplit": record(_pieces),
-    "SwiGLU": record(_swiglu),
     "TfIdfVectorizer": record(_counted),
 }

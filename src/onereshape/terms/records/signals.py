@@ -88,10 +88,6 @@ def _table(call: Call, shape: Sequence[int], *numbers: object) -> Sequence[Tenso
     return [terms(words.reshape(shape), dtype)]
 
 
-def _window(call: Call) -> Sequence[Tensor]:
-    return _table(call, [_count(call, 0)], switch(call, "periodic", 1))
-
-
 def _mel(call: Call) -> Sequence[Tensor]:
     bins, length, rate = (_count(call, place) for place in range(3))
     edges = [(call.tensor(place).dtype.name, float(call.scalar(place))) for place in (3, 4)]
@@ -99,10 +95,7 @@ def _mel(call: Call) -> Sequence[Tensor]:
 
 
 RECORDS: Final[dict[str, Record]] = {
-    "BlackmanWindow": record(_window),
     "DFT": record(_fourier),
-    "HammingWindow": record(_window),
-    "HannWindow": record(_window),
     "MelWeightMatrix": record(_mel),
     "STFT": record(_short_time),
 }

@@ -365,14 +365,16 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             _fused_gemm,
             T="FLOAT FLOAT16 DOUBLE",
         ),
-        *(
-            row(
-                f"{op} <alpha: float = 1, transA: int = 0, transB: int = 0, transBatchA: int = 0, "
-                "transBatchB: int = 0> (T a, T b) -> y",
-                _fused_matmul,
-                T=_FLOATS,
-            )
-            for op in ("FusedMatMul", "TransposeMatMul")
+        row(
+            "FusedMatMul <alpha: float = 1, transA: int = 0, transB: int = 0, transBatchA: int = 0, "
+            "transBatchB: int = 0> (T a, T b) -> y",
+            _fused_matmul,
+            T=_FLOATS,
+        ),
+        row(
+            "TransposeMatMul <alpha: float = 1, transA: int = 0, transB: int = 0> (T a, T b) -> y",
+            _fused_matmul,
+            T=_FLOATS,
         ),
         row("Trilu <upper: int = 1> (T x, K k?) -> y", "y = Trilu <$(upper)> (x, k)", T=_ALL, K="INT64"),
         row(

@@ -6,5 +6,5 @@ edits that make them so.  Where samples would mix, it raises `Refused` with the 
 
 Begin with `marks` and `view`; the rules themselves are in `operators`, the search that asks them in `repair/batch`.
 
-Door: aligning, answers, bodies, counting, indices, marks, masks, own_scales, spreading, turned, view.
+Door: aligning, answers, bodies, composed, counting, indices, marks, masks, own_scales, spreading, turned, view.
 """

@@ -15,6 +15,7 @@ from onereshape.graphs.facts.elements import INTEGERS, ElementArray
 from onereshape.graphs.facts.order import inner_graphs
 from onereshape.graphs.facts.scope import Dims, Parts, Scope
 from onereshape.graphs.facts.walk import Walk
+from onereshape.ground.bodies import Body
 from onereshape.ground.errors import ReshapeError
 from onereshape.rule.condition import Condition
 from onereshape.rule.dims import Dim, as_name, parse
@@ -111,6 +112,11 @@ class Facts:
             self._bodies[function] = self._walk.alone(function)
         return self._bodies[function]
 
+    def composed(self, node: ir.Node) -> tuple[Body, Facts] | None:
+        """The body of a node whose operator has no record and is a function of others, and what is known inside."""
+        found = None if self._walk is None else self._walk.bodies.get(node)
+        return None if found is None else (found[0], Facts(self._walk, found[1], self._declared, []))
+
     def of_copy(self, copy: ir.Model) -> Facts:
         """The facts of a copy of the model: what is known, moved to the values and nodes of the copy."""
         if self._walk is None or self._scope is None:
@@ -120,6 +126,7 @@ class Facts:
         walk.unnamed = self._walk.unnamed
         walk.conditions = {nodes[node]: said for node, said in self._walk.conditions.items()}
         walk.errors = {nodes[node]: error for node, error in self._walk.errors.items()}
+        walk.bodies = {nodes[node]: found for node, found in self._walk.bodies.items() if node in nodes}
         walk.unread = {nodes[node]: why for node, why in self._walk.unread.items() if node in nodes}
         scope.walk = walk
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}

@@ -42,6 +42,7 @@ from onereshape.graphs.facts.walk_limits import (
 from onereshape.graphs.facts.wellformed import is_wellformed
 from onereshape.graphs.node_view import Refused
 from onereshape.graphs.registry import RECORDS
+from onereshape.ground.bodies import Body, NoBodyError, body_of, is_written
 from onereshape.ground.errors import ReshapeError
 from onereshape.rule.condition import Condition
 from onereshape.rule.sizes import Formula, Size, symbol
@@ -76,6 +77,8 @@ class Walk:
         self.errors: dict[ir.Node, ReshapeError] = {}
         self.unread: dict[ir.Node, str] = {}
         """The nodes whose outputs are not known, though all that they read is, and why."""
+        self.bodies: dict[ir.Node, tuple[Body, Scope]] = {}
+        """The operators that are functions of others, and what is known inside of each."""
         self.calls = 0
         """How many functions are being called."""
         self._called: dict[Hashable, Scope] = {}
@@ -180,6 +183,9 @@ class Walk:
 
     def _unruled(self, node: ir.Node, scope: Scope) -> None:
         """A node whose operator has no rule for its shape; of a layer of an IR the file may say it."""
+        if is_written(node.op_type, node.domain):
+            self._composed(node, scope)
+            return
         found = declared(node, scope) if node.domain == DOMAIN else None
         if found is None:
             self.unread[node] = "it has no rule for its shape"
@@ -319,6 +325,41 @@ class Walk:
         for inside, output in zip(function.outputs, node.outputs, strict=False):
             _hand_over(inner, inside, scope, output)
 
+    def _composed(self, node: ir.Node, scope: Scope) -> None:
+        """An operator that is a function of others, by its body."""
+        dims = [None if value is None else scope.dims_of(value) for value in node.inputs]
+        ranks = [
+            None if value is None else (scope.kind_of(value), None if known is None else len(known))
+            for value, known in zip(node.inputs, dims, strict=True)
+        ]
+        numbers = [_numbers(each) for each in dims]
+        try:
+            body = body_of(node, 1, ranks, dims=numbers)
+        except NoBodyError as error:
+            raise Refused(error.why) from None
+        if body is None or not self.limits.visit(1 + len(body.function.graph)):
+            raise Refused("it has no rule for its shape")
+        inner = Scope(self, body.function.opset_imports, {})
+        for outside, inside in zip(node.inputs, body.function.inputs, strict=False):
+            if outside is not None:
+                _hand_over(scope, outside, inner, inside)
+        self.graph(body.function.graph, inner)
+        self._note_outside(node, body.function)
+        for inside, output in zip(body.results(body.function.outputs), node.outputs, strict=False):
+            if inside is not None:
+                _hand_over(inner, inside, scope, output)
+        self.bodies[node] = body, inner
+
+    def _note_outside(self, node: ir.Node, function: ir.Function) -> None:
+        """What was noted of nodes in a body is noted of the node that has the body."""
+        for inside in function.graph:
+            self.require(node, *self.conditions.pop(inside, ()))
+            if (error := self.errors.pop(inside, None)) is not None:
+                self.unread[node] = error.sentence
+            for noted in (self.unread, self.limits.unread, self.limits.given_up):
+                if (why := noted.pop(inside, None)) is not None:
+                    noted.setdefault(node, why)
+
     def _merge(self, inner: Scope, graph: ir.Graph) -> None:
         """Keeps of the values of a function what all its calls agree on."""
         inner.read_constants()
@@ -372,6 +413,11 @@ def _hand_over(one: Scope, value: ir.Value, other: Scope, to: ir.Value) -> None:
         other.kinds[to] = kind
     if (held := one.held(value)) is not None:
         other.elements[to] = held
+
+
+def _numbers(dims: Dims | None) -> Dims | None:
+    """Dims that are all numbers; None where some are not, of which nothing is checked."""
+    return dims if dims is not None and all(isinstance(size, int) for size in dims) else None
 
 
 def _same(one: ElementArray | None, other: ElementArray | None) -> ElementArray | None:

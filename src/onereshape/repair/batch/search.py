@@ -15,6 +15,7 @@ import onnx_ir as ir
 from onereshape.formats.ir_as_onnx.drawing import DOMAIN
 from onereshape.formats.onnx.onnx_graphs import opset_of
 from onereshape.graphs.backtracking import Patience, Search, has_graphs, inside, used
+from onereshape.graphs.batch_rules.composed import batch_composed
 from onereshape.graphs.batch_rules.counting import counted
 from onereshape.graphs.batch_rules.marks import Mark, mentions
 from onereshape.graphs.batch_rules.masks import mask_puts
@@ -305,7 +306,8 @@ class _BatchWalk:
         if sizes is not None and not self._tells(node, sizes):
             yield BatchAnswer((), sizes=sizes)
             return
-        if record.batch is None and batched:
+        rule = record.batch or (batch_composed if batched and state.facts.composed(node) else None)
+        if rule is None and batched:
             marked = [value.name for value in used(node) if value in state.marks]
             raise NoRule(marked[0]) if marked else Refused("a graph inside it reads a size that depends on the batch")
         slots = record.slots
@@ -313,11 +315,11 @@ class _BatchWalk:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
         sized = [index for index, value in enumerate(node.inputs) if value in state.sized] if state.sized else []
         pins = tuple(view.pin(index) for index in sized if index not in slots) if sized else ()
-        if record.batch is None or not (batched or slots & set(sized)):
+        if rule is None or not (batched or slots & set(sized)):
             yield BatchAnswer((), pins)
             return
         counts = counted(view) if state.counts else None
-        for answer in record.batch(view):
+        for answer in rule(view):
             for mark in answer.marks:
                 if mark is not None and 0 in mark[1:]:
                     raise Refused(f"it would carry {self.state.symbol} on an axis without entries")

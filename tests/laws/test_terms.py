@@ -191,7 +191,7 @@ MUTANTS: Final[list[tuple[str, Callable[[Record], Record]]]] = [
     ("LayerNormalization", _without(0)),
     ("LeakyRelu", _blind),
     ("Gemm", _blind),
-    ("Erf", _blind),
+    ("Elu", _blind),
     ("Softmax", _sameness),
     ("Relu", _sameness),
     ("CumSum", _blind),

@@ -42,6 +42,7 @@ from onereshape.terms.records import (
     sequences,
     shapes,
     signals,
+    states,
     windows,
 )
 from onereshape.terms.records.real_records import in_reals
@@ -50,7 +51,7 @@ _FAMILIES: Final = (
     *(along, arithmetic, comparisons, contractions, contrib),
     *(control, einsum, features, normalisations, padding, patches, picking, pointwise, pools, quantised),
     *(recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
-    *(shapes, signals, windows),
+    *(shapes, signals, states, windows),
 )
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.integers import held, sign_of, small
+from onereshape.terms.integers import held, once, sign_of, small
 from onereshape.terms.tensor import Tensor, bounded, formed, numbers, terms
 
 WHOLE: Final = 1 << 53
@@ -105,7 +105,7 @@ def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     ends = (*left.bounds(), *right.bounds())
     if not small(*ends):
         return _partly(call, left, right, terms(words, left.dtype).leaning(slope, place))
-    low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
+    low, high, first, last = (once(np.asarray(end, np.int64)) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
     return bounded(words, left.dtype, low + first, high + last).leaning(slope, place)
@@ -162,7 +162,7 @@ def _mul(call: Call) -> Sequence[Tensor]:
             kept = (kept & held(low, high)) | (times == 0)
             safe = kept | ((times >= -1) & (times <= 1))
             return [_opaque(call, left, right, found, safe).partly_bounded(low, high, kept)]
-        ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
+        ends = [once(np.asarray(end, np.int64)) * once(times) for end in (low, high)]
         low, high = np.minimum(*ends), np.maximum(*ends)
         if not small(low, high):
             safe = held(low, high) | ((times >= -1) & (times <= 1))

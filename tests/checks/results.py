@@ -98,7 +98,7 @@ def every(name: str) -> list[Any]:
         change(name),
         proof(name),
         proof(name, always=True),
-        proof(name, verdict="differs"),
+        proof(name, verdict="other"),
         *proof(name).outputs,
         *found,
         *found[0].outputs,

@@ -77,7 +77,7 @@ def test_names_without_end_take_no_time() -> None:
         (change("a"), "Change(baked-dim, a: a -> a)"),
         (proof("N"), "Proof(proven at (N, S) = (1, 4), (2, 4))"),
         (proof("N", always=True), "Proof(proven for all N >= 1 and S = 4)"),
-        (proof("N", verdict="differs"), "Proof(differs: N)"),
+        (proof("N", verdict="other"), "Proof(other: N)"),
         (proof("y").outputs[0], "OutputTerms(y, batch at axis 0, 6 elements)"),
         (certificate("N"), "Certificate(certified at N = 1, 2, only ran at N = 3)"),
         (certificate("N", ran=()), "Certificate(certified at N = 1, 2)"),

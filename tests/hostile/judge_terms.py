@@ -64,7 +64,7 @@ def judge_terms(case: Case, fixed: ir.Model, *, empty: bool) -> Verdict:
     if proof.verdict == "not proven":
         return Verdict(ROOM, "not proven", reason(proof.reason))
     engine = judge_batch(case, ir.to_proto(fixed), case.seed, empty=empty)
-    if proof.verdict == "differs":
+    if proof.verdict == "other":
         if engine.kind in {"right", "edited"} and not case.random:
             return Verdict(ROOM, "false alarm", proof.reason)
         return Verdict(ROOM, "differs", reason(proof.reason))

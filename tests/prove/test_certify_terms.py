@@ -25,26 +25,26 @@ TABLE: list[tuple[Status, Verdict | None, Verdict | None, bool, bool, Status]] =
     ("differs", "proven", None, True, False, "differs"),
     ("differs", "not proven", None, True, False, "differs"),
     ("failed", "proven", None, True, False, "failed"),
-    ("failed", "differs", None, False, False, "failed"),
+    ("failed", "other", None, False, False, "failed"),
     ("certified", "proven", None, True, False, "proven"),
     ("certified", "not proven", None, True, False, "certified"),
-    ("certified", "differs", None, True, False, "not proven"),
+    ("certified", "other", None, True, False, "not proven"),
     ("certified", None, None, True, False, "certified"),
     ("untested", "proven", None, True, False, "proven"),
     ("untested", "proven", None, False, False, "untested"),
     ("untested", "not proven", None, True, False, "untested"),
-    ("untested", "differs", None, True, False, "not proven"),
+    ("untested", "other", None, True, False, "not proven"),
     ("certified", "proven", "proven", True, True, "proven"),
-    ("certified", "proven", "differs", True, True, "certified"),
+    ("certified", "proven", "other", True, True, "certified"),
     ("certified", "proven", "not proven", True, True, "certified"),
     ("certified", "proven", None, True, True, "certified"),
-    ("certified", "differs", "proven", True, True, "not proven"),
+    ("certified", "other", "proven", True, True, "not proven"),
     ("untested", "proven", None, True, True, "untested"),
     ("untested", "proven", "proven", True, True, "proven"),
     ("unwitnessed", "proven", None, True, True, "unwitnessed"),
     ("unwitnessed", "proven", "proven", True, True, "unwitnessed"),
     ("unwitnessed", "not proven", None, True, True, "unwitnessed"),
-    ("unwitnessed", "differs", None, True, True, "not proven"),
+    ("unwitnessed", "other", None, True, True, "not proven"),
 ]
 
 
@@ -237,12 +237,12 @@ def test_a_model_is_the_same_at_no_samples_too() -> None:
 def test_merged_proofs_hold_if_each_does() -> None:
     one = Proof("proven", "", ({"N": 1},), True, "", (), (OutputTerms("y", 0, 1, 5),), 3)
     two = replace(one, sizes=({"N": 2},), always=False, not_always="Slice s", outputs=(OutputTerms("y", 0, 1, 7),))
-    bad = replace(two, verdict="differs", reason="no")
+    bad = replace(two, verdict="other", reason="no")
 
     assert merged([one, two]) == Proof(
         "proven", "", ({"N": 1}, {"N": 2}), False, "Slice s", (), (OutputTerms("y", 0, 1, 12),), 3
     )
-    assert (merged([one, bad]).verdict, merged([one, bad]).reason) == ("differs", "no")
+    assert (merged([one, bad]).verdict, merged([one, bad]).reason) == ("other", "no")
 
 
 @pytest.mark.parametrize("witness", ["right", "other constants"])

@@ -169,7 +169,7 @@ def test_a_value_that_others_read_is_not_taken_out(tmp_path: Path) -> None:
         orx.fix(path, batch=True)
 
 
-@pytest.mark.parametrize(("body", "verdict"), [("y = Identity(x)", "proven"), ("y = Reshape(t, s)", "differs")])
+@pytest.mark.parametrize(("body", "verdict"), [("y = Identity(x)", "proven"), ("y = Reshape(t, s)", "other")])
 def test_the_terms_see_a_new_axis(body: str, verdict: str) -> None:
     """The right repair of a flatten, and one that mixes the samples."""
     original = built("(float[1, 2, 3] x) => (float[2, 3] y) <int64[2] s = {2, 3}> { y = Reshape(x, s) }")
@@ -180,7 +180,7 @@ def test_the_terms_see_a_new_axis(body: str, verdict: str) -> None:
     found = prove_batch(original, repaired, {"x": 0}, places={"y": NEW_AXIS}, seed=7)
 
     assert found.verdict == verdict
-    assert prove_batch(original, repaired, {"x": 0}, places={"y": (0, 1)}, seed=7).verdict == "differs"
+    assert prove_batch(original, repaired, {"x": 0}, places={"y": (0, 1)}, seed=7).verdict == "other"
 
 
 def test_a_size_without_a_name_is_said_by_its_place(tmp_path: Path) -> None:

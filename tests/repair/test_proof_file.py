@@ -192,6 +192,16 @@ def test_a_file_that_says_something_else(lie: str, here: Path, capsys: Captured)
     assert said.splitlines()[1] == "proof.json says something else:"
 
 
+def test_a_file_from_before_another_expression_was_called_other(here: Path, capsys: Captured) -> None:
+    found = kept(here, capsys)
+    found["certificate"]["proof"].update(verdict="differs")
+    (here / "proof.json").write_text(json.dumps(found))
+
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
+
+    assert (code, said.splitlines()[2]) == (1, "  proof verdict is other there, and now it is proven")
+
+
 def test_a_file_that_calls_a_wrong_model_proven(here: Path, capsys: Captured) -> None:
     """Its digests are right, and what it says of them is not."""
     found = kept(here, capsys)

@@ -54,7 +54,7 @@ def test_samples_that_are_sorted_and_put_back(name: str) -> None:
 def test_samples_that_meet_in_their_order(name: str) -> None:
     model = read(DIFFERS[name])
 
-    assert prove_batch(model, model, {"x": 0, "n": 0}, seed=7).verdict == "differs"
+    assert prove_batch(model, model, {"x": 0, "n": 0}, seed=7).verdict == "other"
 
 
 def test_one_order_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,19 +35,19 @@ def status_of(  # noqa: PLR0913 - what it follows from
     that another expression need not be another answer; `real`: the verdict of the reading as real numbers, where it
     was asked for.
 
-    >>> status_of("certified", "differs", None, ran=True, witnessed=False)
+    >>> status_of("certified", "other", None, ran=True, witnessed=False)
     'not proven'
     >>> status_of("untested", "proven", None, ran=True, witnessed=False)
     'proven'
     >>> [
-    ...     status_of("certified", "differs", None, ran=True, witnessed=False, real=each)
+    ...     status_of("certified", "other", None, ran=True, witnessed=False, real=each)
     ...     for each in ("equivalent", "not equivalent", "unknown")
     ... ]
     ['equivalent', 'not proven', 'certified']
     """
     if engine in {"differs", "failed"}:
         return engine
-    if real == "not equivalent" or (here == "differs" and not fitted and real is None):
+    if real == "not equivalent" or (here == "other" and not fitted and real is None):
         return "not proven"
     proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
     if engine == "certified" or (engine == "untested" and ran):
@@ -109,7 +109,7 @@ def claim(engine: Certificate, proof: Proof) -> str:
 
 def merged(proofs: list[Proof]) -> Proof:
     """Several proofs as one, which holds if all of them do; at least one must be given."""
-    order: dict[Verdict, int] = {"differs": 0, "not proven": 1, "proven": 2}
+    order: dict[Verdict, int] = {"other": 0, "not proven": 1, "proven": 2}
     worst = min(proofs, key=lambda each: order[each.verdict])
     sizes = {tuple(each.items()): each for proof in proofs for each in proof.sizes}
     outputs = {each.name: each for proof in reversed(proofs) for each in proof.outputs}

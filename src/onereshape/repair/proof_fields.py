@@ -17,6 +17,8 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LONGEST: Final = 4096
 """Signs of a path."""
 _MOST_SEED: Final = 2**128
+_OLD: Final = "differs"
+"""What older files call terms that are another expression."""
 SEVERAL: Final = ("witness", "like")
 ROLES: Final = ("original", "repaired", *SEVERAL)
 """What a model is in a certificate; there may be several witnesses, and several others that it was fitted on."""
@@ -137,8 +139,10 @@ def _certificate(value: Any) -> Mapping[str, Any]:
         _check(new is None or (_is_count(new) and axis == 0 and outer == 1), "certificate.outputs")
     if (proof := found.get("proof")) is not None:
         told = _mapping(proof, "certificate.proof")
+        told = {**told, "verdict": "other"} if told.get("verdict") == _OLD else told
         _check(told.get("verdict") in get_args(Verdict), "certificate.proof.verdict")
         _check(isinstance(told.get("always"), bool), "certificate.proof.always")
+        found = {**found, "proof": told}
     if (reading := found.get("equivalence")) is not None:
         told = _mapping(reading, "certificate.equivalence")
         _check(isinstance(told.get("verdict"), str), "certificate.equivalence.verdict")

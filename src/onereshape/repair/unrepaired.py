@@ -102,7 +102,8 @@ def _certified(
                 return None
             fixed = replace(given, content=word.copy)
             certificate = certificate_of(given, fixed, asked, asking)
-            if certificate.status in {"not proven", "differs"} and not word.fixed and not _lost(asking.outputs):
+            doubted = certificate.status in {"not proven", "differs", "untested"}
+            if doubted and not word.fixed and not _lost(asking.outputs):
                 lost = lost_axes(word.copy, asked, asking.size, given.folder)
                 if lost:
                     asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from onereshape.ground.text import JSON, as_json, brief, shown
 
-Verdict = Literal["proven", "differs", "not proven"]
+Verdict = Literal["proven", "other", "not proven"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Proof:
     """A verdict on two models that were run on terms.
 
     proven: at the sizes compared each output element is the same expression of its own sample's inputs, whatever is
-    fed.  differs: it is another expression, which need not mean that the numbers differ.  not proven: nothing was
+    fed.  other: it is another expression, which need not mean that the numbers differ.  not proven: nothing was
     shown.
     """
 
     verdict: Verdict
-    """`proven`, `differs` or `not proven`."""
+    """`proven`, `other` or `not proven`."""
     reason: str
     """A sentence for people."""
     sizes: tuple[Mapping[str, int], ...]

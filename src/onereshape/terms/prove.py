@@ -85,7 +85,7 @@ def _judged(run: Callable[[], None]) -> tuple[Verdict, str]:
     except NotProven as stop:
         return "not proven", stop.why
     except Differs as stop:
-        return "differs", stop.why
+        return "other", stop.why
     except (MemoryError, RecursionError):
         return "not proven", "the term run needs more memory than there is"
     return "proven", ""

@@ -76,7 +76,7 @@ def change_opset(model: Model, opset: int, path: str) -> Conversion:
     if sound and (said := complaint(model.ir)) is not None:
         raise ReshapeError("unsupported-model", why=f"{model.path}: in opset {opset} onnx.checker says: {said}")
     proof = _proof(before, model.ir)
-    if proof.verdict == "differs":
+    if proof.verdict == "other":
         why = f"{model.path}: in opset {opset} it is another computation: {proof.reason}"
         raise ReshapeError("unsupported-model", why=why)
     save(model, path)
@@ -84,10 +84,10 @@ def change_opset(model: Model, opset: int, path: str) -> Conversion:
 
 
 def _proof(before: ir.Model, after: ir.Model) -> Proof:
-    """What the terms say; `differs` is `not proven` where an old Resize leaves open which samples it takes."""
+    """What the terms say; `other` is `not proven` where an old Resize leaves open which samples it takes."""
     found = same_terms(before, after, [], fresh_seed())
     opset = next((before.opset_imports[domain] for domain in _ONNX if domain in before.opset_imports), 1)
-    if found.verdict == "differs" and opset < _SAMPLED:
+    if found.verdict == "other" and opset < _SAMPLED:
         for node in before.graph.all_nodes():
             if node.op_type in _OPEN and node.domain in _ONNX:
                 why = f"before opset {_SAMPLED} it is not said where a {node.op_type} takes its samples"

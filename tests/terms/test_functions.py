@@ -16,6 +16,7 @@ from onnx_ir.serde import serialize_function
 
 from onereshape.ground.bodies import Body, NoBodyError, body_of
 from onereshape.ground.functions import FUNCTIONS
+from onereshape.terms.prove import prove_batch
 from onereshape.terms.refusal import NotProven
 from tests.running import session
 from tests.terms.single_nodes import Array, Node
@@ -357,3 +358,26 @@ def test_dims_that_the_kernel_refuses() -> None:
             wrong.engine()
         with pytest.raises(NotProven, match="has the dims"):
             wrong.run()
+
+
+_ONE_SIZE = {"DynamicQuantizeMatMul", "GroupQueryAttention", "GroupQueryAttention prompt"}
+"""Those that mix their samples, or take lengths."""
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in _ONE_SIZE])
+def test_samples_are_apart_for_all_n(name: str) -> None:
+    """A node whose inputs carry N where samples are is proven for every N, by its body or by its record."""
+    axes = CASES[name].axes
+    node = CASES[name].node
+    rest = {place for place, each in enumerate(node.inputs) if each is not None and place not in axes}
+    one = replace(node, held=node.held | rest).model
+    many = onnx.ModelProto()
+    many.CopyFrom(one)
+    for value in many.graph.input:
+        value.type.tensor_type.shape.dim[axes[int(value.name[1:])]].dim_param = "N"
+    (size,) = {np.asarray(node.inputs[place]).shape[axis] for place, axis in axes.items()}
+    where = {f"x{place}": axis for place, axis in axes.items()}
+
+    found = prove_batch(ir.from_proto(one), ir.from_proto(many), where, size=size, seed=1)
+
+    assert (found.verdict, found.always) == ("proven", True), found

@@ -278,3 +278,14 @@ def test_numbers_are_of_the_size_that_is_asked() -> None:
 
         assert found.min() >= 2.0**-below
         assert found.max() < 2.0 ** (1 - below)
+
+
+def test_a_value_that_only_has_other_dims_is_not_where_models_part() -> None:
+    one = AB + "{ c = Add(A, B) d = Tanh(c) e = Sin(d) Y = Identity(e) }"
+    two = (
+        AB
+        + """<int64[2] flat = {6, 4}, int64[3] back = {2, 3, 4}>
+            { a = Reshape(A, flat) b = Reshape(B, flat) c = Add(a, b) d = Tanh(c) e = Cos(d) Y = Reshape(e, back) }"""
+    )
+
+    assert verdict(one, two).parted == "Cos e"

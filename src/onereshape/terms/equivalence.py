@@ -153,14 +153,14 @@ def _parted(pair: _Pair, reals: Reals) -> str:
 _SKETCHED: Final = 1024
 """Elements of a tensor that are kept to find where two models part."""
 
-Sketch = tuple[tuple[int, ...], Any]
+Sketch = tuple[int, Any]
 
 
 def _sketched(hashing: Hashing, tensor: Tensor) -> Sketch:
-    """The dims of a tensor and some of its numbers, or the words of what are no real numbers."""
+    """The number of elements and some of them, as numbers or as the words of what are none, whatever the dims."""
     words = np.ascontiguousarray(tensor.linear(hashing)).reshape(-1)
     some = words[:: max(1, words.size // _SKETCHED)].copy()
-    return tensor.shape, some.view(np.float64) if hashing.is_real(tensor.dtype.name) else some
+    return tensor.size, some.view(np.float64) if hashing.is_real(tensor.dtype.name) else some
 
 
 def _alike(one: Sketch, two: Sketch) -> bool:

@@ -44,6 +44,14 @@ def test_the_log_probability_is_that_of_log_softmax() -> None:
     np.testing.assert_array_equal(words(replace(node, outputs=2))[1], words(alone)[0])
 
 
+def test_losses_that_are_none() -> None:
+    rng = np.random.default_rng(9)
+    node = loss(rng, "NegativeLogLikelihoodLoss", (4,), weighted=True)
+    for inputs in ([node.inputs[0], np.zeros(3, np.int64)], [*node.inputs[:2], np.ones(4, np.float32)]):
+        with pytest.raises(NotProven):
+            words(replace(node, inputs=inputs))
+
+
 @pytest.mark.parametrize("opset", [17, 20])
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("length", [None, 3, 5, 8])

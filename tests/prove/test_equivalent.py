@@ -8,16 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
 import onereshape as orx
+from onereshape.cli import main
 from onereshape.formats.model import load
 from onereshape.prove import run_both as certifying
 from onereshape.prove.certificate import Certificate
 from onereshape.prove.certify import CertifyQuestion
 from onereshape.prove.combining import status_of
+from onereshape.prove.counterexample import Counterexample
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.repair.proof_file import digests, keep
 from tests.checking import written
@@ -214,6 +217,16 @@ def test_a_file_that_an_optimiser_does_not_load_again_is_run_as_it_is(tmp_path: 
     assert found.holds
     assert found.held == ("onnxruntime loads it only where it is told not to optimise it",)
     assert found.held[0] in found.reason
+
+    wrong = onnx.load(made)
+    weight = max(wrong.graph.initializer, key=lambda each: len(each.raw_data))
+    weight.raw_data = (1.5 * np.frombuffer(weight.raw_data, np.float32)).astype(np.float32).tobytes()
+    onnx.save(wrong, tmp_path / "wrong.onnx")
+    example = orx.certify(original, tmp_path / "wrong.onnx").counterexample
+    assert isinstance(example, Counterexample)
+    example.save(str(tmp_path / "x.npz"))
+    for name, code in (("wrong.onnx", 1), ("basic.onnx", 0)):
+        assert main(["certify", str(original), str(tmp_path / name), "--replay", str(tmp_path / "x.npz")]) == code
 
 
 def test_a_file_that_is_loaded_in_no_way_fails() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from onereshape.graphs.irs import imaged
 from onereshape.ground.errors import FixError
 from onereshape.ground.isolation.budget import Limits, limited
 from onereshape.prove.counterexample import Counterexample
-from onereshape.prove.engines.engine import Array
+from onereshape.prove.engines.engine import Array, Refusal, Session
 from onereshape.prove.runs.compare import Meter, scale_of, tolerances
 from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice, text_of
 from onereshape.prove.runs.reference import answered, coarsest, opened
@@ -61,10 +62,18 @@ def _checked(model: Model) -> Model:
 
 def _answers(model: Model, feeds: Mapping[str, Array], kept: Counterexample) -> Mapping[str, Array]:
     what = f"model {model.path}"
-    found = answered(opened(model.ir, model.folder, what), dict(feeds), what)
+    found = answered(_loaded(model, what), dict(feeds), what)
     if kept.output not in found and kept.what != "tensors":
         raise FixError("unlike", why=f"{model.path} has no output {kept.output!r}")
     return found
+
+
+def _loaded(model: Model, what: str) -> Session:
+    """A model in the engine, as a certificate has it: not optimised, where it is not loaded otherwise."""
+    for optimize in (True, False):
+        with suppress(Refusal):
+            return Session(model.ir, model.folder, optimize=optimize)
+    return opened(model.ir, model.folder, what)
 
 
 def _anywhere(

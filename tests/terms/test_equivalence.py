@@ -190,6 +190,33 @@ OTHER = {
         AB + "<float l = {0.0}, float h = {6.0}> { Y = Clip(A, l, h) }",
         AB + "<float l = {0.0}, float h = {5.0}> { Y = Clip(A, l, h) }",
     ),
+    "a small factor, raised by other steps": (
+        AB + "<float f = {0.0000152587890625}> { c = Mul(B, f) Y = Add(A, c) }",
+        AB + "<float f = {0.000000059604644775390625}> { c = Mul(B, f) Y = Add(A, c) }",
+    ),
+    "an epsilon that is next to nothing": (
+        AB + "<float e = {0.000000000001}> { s = Mul(B, B) t = Add(s, e) r = Sqrt(t) Y = Div(A, r) }",
+        AB + "<float e = {0.0000000001}> { s = Mul(B, B) t = Add(s, e) r = Sqrt(t) Y = Div(A, r) }",
+    ),
+    "no epsilon at all": (
+        AB + "<float e = {0.000000000001}> { s = Mul(B, B) t = Add(s, e) r = Sqrt(t) Y = Div(A, r) }",
+        AB + "{ s = Mul(B, B) r = Sqrt(s) Y = Div(A, r) }",
+    ),
+    "what a Clip between far ends would hide": (
+        AB + "<float l = {-65504.0}, float h = {65504.0}> { Y = Clip(A, l, h) }",
+        AB + "<float l = {-65504.0}, float h = {65504.0}, float f = {1.05}> { c = Mul(A, f) Y = Clip(c, l, h) }",
+    ),
+    "what is scattered, beside what stays": (
+        "(float[4,3] A, float[2,3] B) => (float[4,3] Y) <int64[2,1] i = {0, 2}> "
+        '{ Y = ScatterND<reduction = "add">(A, i, B) }',
+        "(float[4,3] A, float[2,3] B) => (float[4,3] Y) <int64[2,1] i = {0, 2}, float f = {1.5}> "
+        '{ C = Mul(B, f) Y = ScatterND<reduction = "add">(A, i, C) }',
+    ),
+    "a column beside one of a million times its size": (
+        AB + "<float[4] k = {1000.0, 1.0, 1.0, 1.0}> { a = Mul(A, k) b = Mul(a, k) Y = Tanh(b) }",
+        AB + "<float[4] k = {1000.0, 1.0, 1.0, 1.0}, float[4] f = {1.0, 1.01, 1.0, 1.0}> "
+        "{ c = Mul(A, f) a = Mul(c, k) b = Mul(a, k) Y = Tanh(b) }",
+    ),
 }
 
 

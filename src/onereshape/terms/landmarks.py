@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
+from math import ceil, log2
 from typing import Any, Final
 
 import numpy as np
@@ -13,8 +14,8 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 TOLERANCE: Final = 1e-6
 """How far numbers may be apart, relative to themselves and to those around them."""
-_ENOUGH: Final = 16
-"""Elements of a slice whose largest is not small by mere chance."""
+_ENOUGH: Final = 5
+"""Elements of a slice whose largest is not small by chance: these, and one more for four times the slices."""
 _AXES: Final = 5
 """Axes of which all orders are tried."""
 
@@ -118,7 +119,8 @@ def _scale(numbers: Numbers, largest: float) -> Numbers:
     size = np.abs(numbers)
     scale: Numbers = np.full((1,) * numbers.ndim, largest)
     for axis in range(numbers.ndim):
-        if numbers.size >= _ENOUGH * numbers.shape[axis] > 0:
+        slices = numbers.shape[axis]
+        if numbers.size >= (_ENOUGH + ceil(log2(slices) / 2)) * slices:
             others = tuple(other for other in range(numbers.ndim) if other != axis)
             scale = np.minimum(scale, size.max(axis=others, keepdims=True))
     return scale

@@ -66,6 +66,11 @@ class Reals(Hashing):
         """The bits of numbers between 1 and 2, of either sign, or as far below: `0 -> 1.0`."""
         return np.asarray((words & _OWN) | self._exponent)
 
+    def multiple(self, step: int, powers: int) -> float:
+        """Some number near 2^(step * powers), another for each step: no two that are raised by steps are alike."""
+        word = np.asarray(self.key("multiple", step), np.uint64)
+        return float(np.abs(self._drawn(word).view(np.float64))) * 2.0 ** (self.below + step * powers)
+
     def constants(self, array: Array, kind: str) -> Words:
         """The bits of constants as 64-bit floats; a very large one is some number."""
         if kind not in KINDS:

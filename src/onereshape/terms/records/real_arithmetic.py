@@ -23,6 +23,8 @@ _LOST: Final = 8192.0
 """How much smaller than the largest a term of a sum may be, and still count within the tolerance."""
 _STEP: Final = 8
 """Terms are raised by whole steps of so many powers of 2, so that rounding does not decide by how much."""
+_FAR: Final = 16
+"""How many times larger than the numbers the limits of a Clip may be, by which they are measured."""
 _POWERS: Final = 8
 """The highest power that is multiplied out."""
 
@@ -75,16 +77,21 @@ def _added(call: Call) -> Sequence[Tensor]:
 
 
 def _levelled(call: Call, given: Sequence[Tensor]) -> list[Numbers]:
-    """The terms of a sum; one that would be lost beside the largest counts as some multiple of itself."""
+    """The terms of a sum; one that would be lost beside the largest counts as some multiple of itself.
+
+    So does a constant that is one number, such as an epsilon; other constants are beside the others as they are.
+    """
     numbers = reals_of(call, *given)
-    sizes = [
-        0.0 if each.known or not each.size else float(np.abs(of).max()) for each, of in zip(given, numbers, strict=True)
-    ]
-    most = max(sizes)
-    if not isinstance(call.hashing, Reals) or call.hashing.below or not np.isfinite(most):
+    if not isinstance(call.hashing, Reals) or call.hashing.below or all(each.known for each in given):
         return numbers
-    steps = [round(np.log2(most / size) / _STEP) if 0 < size < most / _LOST else 0 for size in sizes]
-    return [each * 2.0 ** (_STEP * step) if step else each for each, step in zip(numbers, steps, strict=True)]
+    sizes = [float(np.abs(of).max()) if of.size else 0.0 for of in numbers]
+    most = max(0.0 if each.known else size for each, size in zip(given, sizes, strict=True))
+    if not np.isfinite(most):
+        return numbers
+    for place, (each, size) in enumerate(zip(given, sizes, strict=True)):
+        if 0 < size < most / _LOST and not (each.known and float(np.ptp(np.abs(each.array)))):
+            numbers[place] = numbers[place] * call.hashing.multiple(round(np.log2(most / size) / _STEP), _STEP)
+    return numbers
 
 
 def quotient(call: Call, left: Tensor, right: Tensor) -> Tensor:
@@ -187,7 +194,9 @@ def _clip(call: Call) -> Sequence[Tensor]:
     ends = [_limit(call, place, name) for place, name in ((1, "min"), (2, "max"))]
     low, high = ends
     if low is not None and high is not None and low.known and high.known and not data.known:
-        return [_between(call, data, *(float(each.array.reshape(())) for each in (low, high)))]
+        numbers = [float(each.array.reshape(())) for each in (low, high)]
+        if _within_sight(call, data, *numbers):
+            return [_between(call, data, *numbers)]
     if data.known and all(each is None or each.known for each in ends):
         (found,) = reals_of(call, data)
         for end, pick in ((low, np.maximum), (high, np.minimum)):
@@ -215,10 +224,16 @@ def _single(array: Any) -> Any:
     return array.reshape(()) if array.size == 1 else array
 
 
-def _between(call: Call, data: Tensor, low: float, high: float) -> Tensor:
-    """Numbers that are kept between two others: those of `(x - low) / (high - low)` between 0 and 1, stretched."""
+def _within_sight(call: Call, data: Tensor, low: float, high: float) -> bool:
+    """Whether numbers still count where they are measured by the limits of a Clip: -65504 and 65504 would hide them."""
     if not low < high:
         call.refuse(f"there is nothing between {low} and {high}")
+    (numbers,) = reals_of(call, data)
+    return bool(np.abs(numbers).max(initial=0.0) * _FAR > max(abs(low), abs(high)))
+
+
+def _between(call: Call, data: Tensor, low: float, high: float) -> Tensor:
+    """Numbers that are kept between two others: those of `(x - low) / (high - low)` between 0 and 1, stretched."""
     (numbers,) = reals_of(call, data)
     scaled = calculated(call, (numbers - low) / (high - low), data.dtype, data)
     kept = call.mixed(data.dtype, call.key(op="between 0 and 1"), scaled.hashed(call.hashing))

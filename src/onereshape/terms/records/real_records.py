@@ -23,6 +23,7 @@ _COMPOSED: Final = frozenset(
     "RMSNormalization RotaryEmbedding Softsign SwiGLU Swish".split()
 )
 """Operators of ONNX that are read as the functions that ONNX defines them by."""
+_SCATTERS: Final = frozenset({"Scatter", "ScatterElements", "ScatterND"})
 _FOLDED: Final = 1 << 22
 """Elements of a constant that is calculated in advance."""
 _IR_VERSION: Final = 10
@@ -43,6 +44,24 @@ def _sometimes(op: str, other: Rule) -> Rule:
         return other(call) if found is None else found
 
     return either
+
+
+def _scattering(rule: Rule) -> Rule:
+    """A rule some of whose answers are words of numbers and not numbers: where it reduces, or writes by data."""
+
+    def scattered(call: Call) -> Sequence[Value]:
+        found = rule(call)
+        if call.attribute("reduction", "none") == "none" and call.tensor(1).known:
+            return found
+        return [_drawn(call, each) for each in found]
+
+    return scattered
+
+
+def _drawn(call: Call, value: Value) -> Value:
+    if not isinstance(value, Tensor) or value.words is None or value.dtype.name not in KINDS:
+        return value
+    return call.mixed(value.dtype, call.key("scattered"), value.words)
 
 
 def _folding(rule: Rule) -> Rule:
@@ -111,7 +130,8 @@ def _real(op: str, known: Record) -> Record:
         return replace(own, rule=_of_floats(own.rule, known.rule))
     if op in SOMETIMES:
         return replace(known, rule=_sometimes(op, _folding(known.rule)))
-    return replace(known, rule=_folding(known.rule))
+    rule = _scattering(known.rule) if op in _SCATTERS else known.rule
+    return replace(known, rule=_folding(rule))
 
 
 def in_reals(records: Mapping[tuple[str, str], Record]) -> dict[tuple[str, str], Record]:

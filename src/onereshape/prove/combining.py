@@ -2,8 +2,8 @@
 
 An engine that disagrees is right.  Terms that differ are another expression, which no answer of an engine makes good
 and which need not be another answer: not proven.  Where nothing was freed both are read once more as formulas of real
-numbers, and then that reading decides; where it cannot follow a model, the engine's runs do.  What is proven still has
-to run: an engine's refusals and roundings are seen by the engine alone.
+numbers, and then that reading decides; where neither can follow a model, the engine's runs do.  What is proven still
+has to run: an engine's refusals and roundings are seen by the engine alone.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ def status_of(  # noqa: PLR0913 - what it follows from
     ...     status_of("certified", "other", None, ran=True, witnessed=False, real=each)
     ...     for each in ("equivalent", "not equivalent", "unknown")
     ... ]
-    ['equivalent', 'not proven', 'certified']
+    ['equivalent', 'not proven', 'not proven']
+    >>> status_of("certified", "not proven", None, ran=True, witnessed=False, real="unknown")
+    'certified'
     """
     if engine in {"differs", "failed"}:
         return engine
-    if real == "not equivalent" or (here == "other" and not fitted and real is None):
+    if real == "not equivalent" or (here == "other" and not fitted and real != "equivalent"):
         return "not proven"
     proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
     if engine == "certified" or (engine == "untested" and ran):
@@ -62,13 +64,19 @@ def reason_of(
     if here is None or engine.status in {"differs", "failed"}:
         return engine.reason
     if status == "not proven":
-        return _differing(engine, here.reason if real is None else real.reason)
+        if real is None or real.verdict == "unknown":
+            return _differing(engine, f"{here.reason}{_unread(real)}")
+        return _differing(engine, real.reason)
     if status == "equivalent" and real is not None:
         return _formula(engine, here, real)
     if status == "proven":
         return f"{claim(engine, here if there is None else merged([here, there]))}; {_agreed(engine)}"
-    unread = "" if real is None else f"; whether it is the same formula is not known: {real.reason}"
-    return f"{engine.reason}; {_beside(here, there)}{unread}"
+    return f"{engine.reason}; {_beside(here, there)}{_unread(real)}"
+
+
+def _unread(real: Equivalence | None) -> str:
+    """The part of a reason that says why the models could not be read as formulas of real numbers."""
+    return "" if real is None else f"; whether it is the same formula is not known: {real.reason}"
 
 
 def _formula(engine: Certificate, here: Proof, real: Equivalence) -> str:

@@ -179,6 +179,11 @@ def _fits(dims: Sequence[Any], form: Sequence[str], letters: dict[str, Any]) -> 
     return True
 
 
+def transposed(axes: list[int]) -> str:
+    """The attribute of a Transpose to this order of axes: `[0, 2, 1] -> perm: ints = [0, 2, 1]`."""
+    return f"perm: ints = [{', '.join(map(str, axes))}]"
+
+
 def row(
     signature: str,
     body: str | Callable[[Asked], str],

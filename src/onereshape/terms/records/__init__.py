@@ -32,6 +32,7 @@ from onereshape.terms.records import (
     pointwise,
     pools,
     quantised,
+    quotients,
     recurrent,
     reductions,
     reshaping,
@@ -50,7 +51,7 @@ from onereshape.terms.records.real_records import in_reals
 _FAMILIES: Final = (
     *(along, arithmetic, comparisons, contractions, contrib),
     *(control, einsum, features, normalisations, padding, patches, picking, pointwise, pools, quantised),
-    *(recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
+    *(quotients, recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
     *(shapes, signals, states, windows),
 )
 

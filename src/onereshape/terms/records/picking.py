@@ -18,7 +18,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.integers import moderate
-from onereshape.terms.records.arithmetic import modulo
+from onereshape.terms.records.quotients import modulo
 from onereshape.terms.tensor import Tensor, terms
 
 _BOXES: Final = 1 << 14

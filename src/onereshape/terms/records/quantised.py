@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records import arithmetic, comparisons, pointwise, reductions
+from onereshape.terms.records import arithmetic, comparisons, pointwise, quotients, reductions
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
@@ -193,6 +193,7 @@ def _dynamic(call: Call) -> Sequence[Tensor]:
 
 _STEPS: Final = {
     **arithmetic.RECORDS,
+    **quotients.RECORDS,
     **comparisons.RECORDS,
     **pointwise.RECORDS,
     **reductions.RECORDS,

@@ -239,3 +239,12 @@ def test_a_file_that_is_loaded_in_no_way_fails() -> None:
 
     assert found.status == "failed"
     assert found.reason.startswith("onnxruntime cannot load the repaired model: ")
+
+
+def test_where_no_dim_is_free_no_sizes_are_named(here: Path) -> None:
+    for name, last in (("a.onnx", "3"), ("b.onnx", "4")):
+        written(f"g {MODEL.format(body=TOGETHER, last=last).replace('[a,', '[2,')}", here, name)
+
+    found = orx.certify("a.onnx", "b.onnx")
+
+    assert re.fullmatch(r"output 'y' differs by [\d.]+, where its scale is [\d.]+", found.reason)

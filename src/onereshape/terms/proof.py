@@ -85,6 +85,11 @@ def said(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
+def said_at(sizes: Mapping[str, int]) -> str:
+    """Sizes behind what happens there: `{"N": 2} ->  at N = 2`, and nothing where no dim is free."""
+    return f" at {said(sizes)}" if sizes else ""
+
+
 def said_all(sizes: Sequence[Mapping[str, int]]) -> str:
     """Several sizes: `N = 1, 2`, `(H, W) = (4, 6), (8, 6)`.
 

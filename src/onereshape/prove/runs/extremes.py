@@ -23,7 +23,7 @@ from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady, wavering
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, amount, contrast
 from onereshape.prove.values.draw import SIZES, Manner
-from onereshape.terms.proof import said
+from onereshape.terms.proof import said_at
 
 _MOVED: Final = 1e-4
 """How far inputs are moved, relative to themselves."""
@@ -139,7 +139,7 @@ def judge(trial: Trial, extreme: Extreme, mine: Answers, comparing: Comparing) -
         if want is None or want.shape != mine[name].shape or want.dtype != mine[name].dtype:
             what: Compared = "dims" if want is None or want.dtype == mine[name].dtype else "type"
             kind = "other dims" if what == "dims" else "another type"
-            why = f"output {name!r} has {kind} at {said(at)}, on inputs that are {extreme.words}"
+            why = f"output {name!r} has {kind}{said_at(at)}, on inputs that are {extreme.words}"
             raise Stop("differs", why, comparing.unlike(name, what))
         if meter.distance(mine[name], want).units > trial.widened.get(name, 1.0):
             far[name] = want
@@ -168,7 +168,7 @@ def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, comparing: 
         found = extreme.meters[name].distance(far.given, far.wanted, where=count)
     if found.units <= most:
         return
-    where = f" at {said(at)}" if at else ""
+    where = said_at(at)
     why = f"output {name!r} differs by {amount(found)}{where}, on inputs that are {extreme.words}"
     example = comparing.element(extreme.meters[name], count)
     if trial.kind != "batch" or far.same.all():

@@ -15,7 +15,7 @@ from onereshape.prove.runs.compare import Distance, Meter, rounding, samples, sc
 from onereshape.prove.runs.settings import Setting
 from onereshape.prove.runs.steadiness import SLIGHTLY, wavering
 from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount
-from onereshape.terms.proof import said
+from onereshape.terms.proof import said_at
 
 _NOISE_RUNS: Final = 3
 _NOISE: Final = 10
@@ -90,7 +90,7 @@ def settle(
         trial.widened[name] = max(1.0, _NOISE * itself.units)
         if found.most > 1 or found.units > trial.widened[name]:
             scale = f", where its scale is {trial.scales[name]:.3g}" if trial.scales[name] else ""
-            why = f"output {name!r} differs by {amount(found)} at {said(at)}{scale}"
+            why = f"output {name!r} differs by {amount(found)}{said_at(at)}{scale}"
             if trial.kind == "batch" and not _is_little(trial, name) and wavers(name):
                 trial.wavering.add(name)
                 why += f"; {wavering(name, SLIGHTLY)}"

@@ -19,7 +19,7 @@ from onereshape.prove.runs.compare import CLEARLY, FLOATS, Carried, Distance, Me
 from onereshape.prove.runs.comparison import Freedom, Progress
 from onereshape.prove.runs.examples import Comparing
 from onereshape.prove.values.input_roles import fed
-from onereshape.terms.proof import said
+from onereshape.terms.proof import said_at
 
 Feeds = dict[str, Array]
 Answers = Mapping[str, Array]
@@ -143,12 +143,12 @@ class Trial:
         try:
             found = session.run(feeds)
         except Refusal as refusal:
-            why = f"{session.engine} cannot run the repaired model at {said(at)}: {refusal.why}"
+            why = f"{session.engine} cannot run the repaired model{said_at(at)}: {refusal.why}"
             raise (NoRoom(why, refusal.why) if refusal.kind == "memory" else Stop("failed", why)) from None
         if listed:
             note(self.ran, at)
         if self.shapes and (odd := self.shapes.keys() ^ found.keys()):
-            where, name = f" at {said(at)}" if at else "", min(odd)
+            where, name = said_at(at), min(odd)
             values = ("given", "not given") if name in self.shapes else ("not given", "given")
             who = "the original" if name in self.shapes else "the repaired model"
             example = Counterexample(
@@ -184,7 +184,7 @@ def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Ans
         rows = [want] if meter.carried else [want[place : place + 1] for place in range(len(want))]
         if split is None or split.shape != rows[0].shape:
             dims = _dims(want, meter)
-            why = f"output {name!r} has dims {list(mine.shape)} at {said(at)}, and should have {dims}"
+            why = f"output {name!r} has dims {list(mine.shape)}{said_at(at)}, and should have {dims}"
             raise Stop("differs", why, comparing.unlike(name, "dims", (str(dims), str([*mine.shape]))))
         check_declared(trial, name, mine, at, comparing.pairs[0].after.feeds)
         found = comparable(want)
@@ -210,7 +210,7 @@ def check_declared(trial: Trial, name: str, array: Array, at: Sizes, feeds: Answ
     shape = trial.shapes[name] if carried is None or carried.new is None else (1, *trial.shapes[name])
     for axis, (dim, size) in enumerate(zip(declared or (), array.shape, strict=False)):
         if isinstance(dim, int) and dim != size and shape[axis] == dim:
-            why = f"output {name!r} is declared to have {dim} at axis {axis}, and has {size} at {said(at)}"
+            why = f"output {name!r} is declared to have {dim} at axis {axis}, and has {size}{said_at(at)}"
             raise Stop("differs", why, said_dims("declared", name, declared or (), array, at, feeds))
 
 

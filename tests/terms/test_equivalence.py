@@ -19,6 +19,12 @@ MATRICES = "(float[2,3,4] A) => (float[2,3,5] Y) "
 IMAGE = "(float[1,4,6,6] A) => (float[1,2,4,4] Y) "
 WEIGHTS = "<float[2,4,3,3] W = {" + ", ".join(f"{(7 * i % 13 - 6) / 8}" for i in range(72)) + "}>"
 SCALED = "<float[2,4,3,3] W = {" + ", ".join(f"{(7 * i % 13 - 6) / 8 * (1.5, -0.5)[i // 36]}" for i in range(72)) + "}>"
+GATED = "(float[2,3,4] v0, float[2,3,4] B, float[4] G) => (float[2,3,4] Y)"
+GATES = (
+    " ".join(f"s{i} = Sigmoid(v{i}) v{i + 1} = Mul(v{i}, s{i})" for i in range(60))
+    + " d = Add(v60, c) e = Sigmoid(B) f = Sigmoid(G) g = Mul(d, e) h = Mul(g, f) Y = Add(h, one)"
+)
+"""Numbers that grow in one reading, beside a constant, and vanish in another, before one."""
 
 
 def model(text: str) -> ir.Model:
@@ -211,6 +217,10 @@ OTHER = {
         '{ Y = ScatterND<reduction = "add">(A, i, B) }',
         "(float[4,3] A, float[2,3] B) => (float[4,3] Y) <int64[2,1] i = {0, 2}, float f = {1.5}> "
         '{ C = Mul(B, f) Y = ScatterND<reduction = "add">(A, i, C) }',
+    ),
+    "a constant behind many gates": (
+        f"{GATED} <float[4] c = {{1.0, 2.0, 3.0, 4.0}}, float one = {{1.0}}> {{ {GATES} }}",
+        f"{GATED} <float[4] c = {{1.01, 2.0, 3.0, 4.0}}, float one = {{1.0}}> {{ {GATES} }}",
     ),
     "a column beside one of a million times its size": (
         AB + "<float[4] k = {1000.0, 1.0, 1.0, 1.0}> { a = Mul(A, k) b = Mul(a, k) Y = Tanh(b) }",

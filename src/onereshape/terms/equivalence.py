@@ -22,8 +22,9 @@ from onereshape.terms.records import REAL_RECORDS
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
-_WORLDS: Final = (0, 13)
-"""How far below 1 the numbers of inputs are, as powers of 2: 1, and 1e-4, beside which an epsilon counts."""
+_WORLDS: Final = (0, 2, 13)
+"""How far below 1 the numbers of inputs are, as powers of 2: 1; 0.25, so that what is multiplied with a function of
+itself, layer by layer, grows beyond no constant; and 1e-4, beside which an epsilon counts."""
 
 
 @dataclass(frozen=True, slots=True)

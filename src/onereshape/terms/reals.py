@@ -29,6 +29,8 @@ _BIAS: Final = 1023
 _FRACTION: Final = np.uint64(52)
 _LARGE: Final = 1024.0
 """Beyond this a constant would hide what it is added to: it is some number, the same wherever it stands."""
+_FEW: Final = 8
+"""Numbers that are no more powers of 2 below 1 are not small."""
 _FLOOR: Final = 1e-8
 """How far numbers may be apart where those of inputs are small."""
 
@@ -44,7 +46,7 @@ class Reals(Hashing):
         super().__init__(seed)
         self.below = below
         self._exponent = np.uint64(_BIAS - below) << _FRACTION
-        self.landmarks = Landmarks(_FLOOR if below else 0.0)
+        self.landmarks = Landmarks(_FLOOR if below > _FEW else 0.0)
 
     def is_real(self, kind: str) -> bool:
         """Whether elements of this type are real numbers."""

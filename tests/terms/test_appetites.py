@@ -21,7 +21,8 @@ MODELS = {
     "Expand": ("e = Expand(x, n) y = ReduceSum(e)", "int64[2] n = {40000000, 3}", "more than a term run holds"),
     "Range": ("r = Range(a, n, b) f = Cast<to = 1>(r) y = ReduceSum(f)",
               "int64 n = {120000000}, int64 a = {0}, int64 b = {1}", "more than a term run holds"),
-    "HannWindow": ("w = HannWindow(n) y = ReduceSum(w)", "int64 n = {100000000}", "more than a term run holds"),
+    "HannWindow": ("w = HannWindow(n) y = ReduceSum(w)", "int64 n = {100000000}",
+                   "counts beyond the integers that FLOAT holds"),
     "a sum of sums": ("".join(f"x{i + 1} = Concat<axis = 0>(x{i}, x{i}) " for i in range(40)).replace("x0", "x")
                       + "y = Identity(x40)", "int64 n = {0}", "more than a term run may hold"),
     "dims": ("".join(f"x{i + 1} = Unsqueeze(x{i}, n) " for i in range(70)).replace("(x0,", "(x,") + "y = Neg(x70)",

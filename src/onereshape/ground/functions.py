@@ -270,7 +270,7 @@ FUNCTIONS: Final[dict[str, Function]] = dict(
             V=_FLOATS,
         ),
         row(
-            "InstanceNormalization <epsilon: float = 1e-5> (T x, T scale, T shift) -> y",
+            "InstanceNormalization <consumed_inputs: ints?, epsilon: float = 1e-5> (T x, T scale, T shift) -> y",
             _instance_normalization,
             domain="",
             T=_FLOATS,

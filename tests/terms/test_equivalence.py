@@ -64,6 +64,10 @@ SAME = {
         AB + "<float[4] w = {1.0, 2.0, 3.0, 5.0}, float e = {0.25}> { v = Add(w, e) r = Sqrt(v) Y = Div(A, r) }",
         AB + "<float[4] w = {1.1180340, 1.5, 1.8027756, 2.2912878}> { Y = Div(A, w) }",
     ),
+    "functions of constants calculated in advance": (
+        AB + "<float[4] w = {-1.0, 2.0, 0.5, -3.0}> { r = Relu(w) s = Sigmoid(r) m = Neg(s) e = Exp(m) Y = Mul(A, e) }",
+        AB + "<float[4] w = {0.60653066, 0.41445243, 0.53662308, 0.60653066}> { Y = Mul(A, w) }",
+    ),
     "a layer normalisation and its parts": (
         AB
         + "<float[4] zero = {0.0, 0.0, 0.0, 0.0}> { Y = LayerNormalization<axis = -1, epsilon = 0.001>(A, G, zero) }",

@@ -184,6 +184,8 @@ def limited(call: Call, op: str, *given: Tensor) -> Tensor:
 
 def _relu(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
+    if data.known:
+        return [calculated(call, np.maximum(data.array.astype(np.float64), 0), data.dtype, data)]
     zero = Tensor(data.dtype, values=np.zeros((), np.float64))
     return [limited(call, "Max", data, zero)]
 

@@ -114,11 +114,16 @@ def _reciprocal(call: Call) -> Sequence[Tensor]:
 
 
 def root(call: Call, data: Tensor) -> Tensor:
-    """The square root: opaque, but of constants."""
+    """The square root: opaque, but of constants; as large as a root is, so that what is divided by it does not grow."""
+    (numbers,) = reals_of(call, data)
     if data.known:
         with np.errstate(all="ignore"):
-            return calculated(call, np.sqrt(data.array.astype(np.float64)), data.dtype, data)
-    return call.mixed(data.dtype, call.key(op="Sqrt"), data.hashed(call.hashing))
+            return calculated(call, np.sqrt(numbers), data.dtype, data)
+    drawn = np.frexp(
+        np.abs(call.mixed(data.dtype, call.key(op="Sqrt"), data.hashed(call.hashing)).array.view(np.float64))
+    )
+    powers = np.frexp(settled(call, numbers))[1] // 2
+    return calculated(call, np.ldexp(drawn[0], powers), data.dtype, data)
 
 
 def _sqrt(call: Call) -> Sequence[Tensor]:

@@ -240,9 +240,10 @@ ENGINES = {
     "backends.conformance.openvino_engines._core",
     "prove.engines.served_openvino._core",
     "formats.stores.zarr_arrays._made",
-    "terms.bodies._defaults",
-    "terms.bodies._made",
-    "terms.bodies._plain",
+    "ground.bodies._defaults",
+    "ground.bodies._made",
+    "ground.bodies._parsed",
+    "ground.bodies._plain",
     "terms.conform.schema",
 }
 """Those whose answers are objects of other libraries that never leave our own calls."""

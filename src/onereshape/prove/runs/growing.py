@@ -17,7 +17,7 @@ from onereshape.prove.runs.asking import opening_of
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.trial import Feeds, Trial, batch_of
-from onereshape.prove.values.draw import Manner, draw
+from onereshape.prove.values.draw import Manner, Undrawable, draw
 from onereshape.prove.values.input_roles import roles_of
 from onereshape.prove.values.naming import with_named_dims
 
@@ -45,7 +45,7 @@ def grown(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, 
         rng = np.random.default_rng(trial.seed)
         (feeds,) = make(rng, opening.manner, opening.setting, 1, _TIMES * size)
         larger = session.run(feeds)
-    except Refusal:
+    except (Refusal, Undrawable):
         return {}
     shapes = {name: (array.shape, larger[name].shape) for name, array in opening.answers[0].items()}
     return {name: place for name, both in shapes.items() for place in _places(*both)}

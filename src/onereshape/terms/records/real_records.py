@@ -18,11 +18,8 @@ from onereshape.terms.records.real_arithmetic import RECORDS as ARITHMETIC, SOME
 from onereshape.terms.records.real_products import RECORDS as PRODUCTS
 from onereshape.terms.tensor import Tensor
 
-_COMPOSED: Final = frozenset(
-    "AffineGrid Attention Celu Gelu GroupNormalization HardSwish LayerNormalization MeanVarianceNormalization Mish "
-    "RMSNormalization RotaryEmbedding Softsign SwiGLU Swish".split()
-)
-"""Operators of ONNX that are read as the functions that ONNX defines them by."""
+_COMPOSED: Final = frozenset({"AffineGrid", "LayerNormalization", "Softsign"})
+"""Operators with a record that are read here as the functions that ONNX defines them by, as those without one are."""
 _SCATTERS: Final = frozenset({"Scatter", "ScatterElements", "ScatterND"})
 _FOLDED: Final = 1 << 22
 """Elements of a constant that is calculated in advance."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import io
 import os
@@ -49,6 +50,7 @@ def prints(told, arrays):
     os.write(1, b"noise")
     os.write(2, b"noise")
     return {"read": sys.stdin.read()}, {}
+def writes(told, arrays): open(told["path"], "wb").truncate(1 << 27); return {}, {}
 def large(told, arrays): return {}, {"x": np.ones(1 << 20, np.uint8)}
 def lingers(told, arrays): sys.modules["__main__"].IDLE = 0.01; return {}, {}
 
@@ -99,6 +101,13 @@ class TestEnds:
         assert (ended.value.kind, ended.value.how, str(ended.value)) == told
         assert planted("echo", told={"a": 1}) == ({"a": 1}, {})
 
+    @pytest.mark.usefixtures("planted")
+    def test_a_child_that_has_ended_tells_how_again(self) -> None:
+        with Child() as child:
+            for _ in range(2):
+                with pytest.raises(Ended, match="SIGABRT"):
+                    child.ask("planted:aborts", {}, {}, _LIMIT)
+
     def test_an_answer_that_is_too_large(self, planted: Callable[..., Any]) -> None:
         assert planted("large")[1]["x"].size == 1 << 20
         with pytest.raises(Ended, match=r"gave an answer of 1 MB, too much for 2\.0 GB of memory"):
@@ -126,6 +135,26 @@ class TestEnds:
         _wait(lambda: _is_gone(pid))
 
         assert planted("pid")[0]["pid"] != pid
+
+
+class TestLocks:
+    """A child that writes what was asked for has a lock; one that does not has no business with large files."""
+
+    def test_without_a_lock_no_large_file(self, planted: Callable[..., Any], tmp_path: Path) -> None:
+        with pytest.raises(Ended, match="File too large"):
+            planted("writes", told={"path": str(tmp_path / "x")})
+
+    @pytest.mark.usefixtures("planted")
+    def test_it_is_held_as_long_as_the_child_lives(self, tmp_path: Path) -> None:
+        with (tmp_path / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            child = Child(lock=lock.fileno())
+        with child, (tmp_path / "lock").open("w") as other:
+            child.ask("planted:writes", {"path": str(tmp_path / "x")}, {}, _LIMIT)
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            child.end()
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class TestKeeping:

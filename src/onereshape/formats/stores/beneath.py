@@ -55,7 +55,7 @@ def _exactly(file: int, start: int, length: int) -> bytes:
     return found
 
 
-def write(root: str, key: str, content: bytes | memoryview, owners: frozenset[int]) -> None:
+def write(root: str, key: str, content: bytes | memoryview, owners: tuple[int, ...]) -> None:
     """A file with that content, whole or not at all, in a folder that belongs to one of `owners`."""
     temporary = f".{secrets.token_hex(8)}{TEMPORARY}"
     with _opened(root, key, owners) as (folder, name):
@@ -74,14 +74,14 @@ def write(root: str, key: str, content: bytes | memoryview, owners: frozenset[in
             raise
 
 
-def remove(root: str, key: str, owners: frozenset[int]) -> None:
+def remove(root: str, key: str, owners: tuple[int, ...]) -> None:
     """Removes the file `key` below the folder `root`, where it exists."""
     with suppress(FileNotFoundError), _opened(root, key, owners) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
 @contextmanager
-def _opened(root: str, key: str, owners: frozenset[int] | None = None) -> Iterator[tuple[int, str]]:
+def _opened(root: str, key: str, owners: tuple[int, ...] | None = None) -> Iterator[tuple[int, str]]:
     """The folder of a key, and the name in it; with `owners` it is to be written, and made where it is missing."""
     *folders, name = key.split("/")
     if not all(part not in {"", ".", ".."} for part in (*folders, name)):

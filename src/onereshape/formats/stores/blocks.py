@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays.blocks import at
-from onereshape.arrays.chunk_choice import ChunkPlan
+from onereshape.arrays.chunk_choice import ChunkPlan, plan_given
 from onereshape.formats.refusals import cause
 from onereshape.formats.stores.beneath import RefusedError
 from onereshape.formats.stores.npy_files import NpyFile
+from onereshape.formats.stores.passes import grid
 from onereshape.formats.stores.zarr_arrays import ZarrArray, settle
+from onereshape.formats.tensors import npy
 from onereshape.ground.errors import FormatError
 from onereshape.ground.integers import Dims
+from onereshape.ground.isolation.messages import Plain
 
 Store = ZarrArray | NpyFile
 """Sliced to be read, assigned to to be written."""
@@ -33,9 +36,22 @@ class Job:
     sink: Store
     sink_path: str
     data: Dims
-    chosen: ChunkPlan
+    output: Dims
+    block: Dims
+    """The size of the blocks of output."""
     witnesses: tuple[tuple[str, int], ...]
     """Files with their sizes, which whoever makes a block must see."""
+    chosen: ChunkPlan = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        chosen = plan_given(self.data, tuple((dim,) for dim in self.data), self.output, grid(self.output, self.block))
+        assert chosen is not None  # noqa: S101 - passes are chosen so
+        object.__setattr__(self, "chosen", chosen)
+
+    def told(self) -> Plain:
+        """The job as plain data, of which `job_of` makes it again in another process."""
+        found: Plain = _plain(self)
+        return found
 
     def __call__(self, number: int) -> None:
         """Makes block `number`, in C order."""
@@ -104,3 +120,27 @@ class Job:
             settle()
             why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({cause(error)})"
             raise FormatError("unreadable", path=self.source_path, why=why) from None
+
+
+def job_of(told: Plain) -> Job:
+    """The job that was told."""
+    plain: Plain = _tuples(told)
+    return Job(**plain | {"source": _store_of(plain["source"]), "sink": _store_of(plain["sink"])})
+
+
+def _store_of(plain: Plain) -> Store:
+    return NpyFile(**plain | {"dtype": npy.type_of(plain["dtype"])}) if "dtype" in plain else ZarrArray(**plain)
+
+
+def _plain(value: Any) -> Any:
+    """Fields of dataclasses by their names, an element type as .npy files name it."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.init}
+    return npy.type_text(value) if isinstance(value, np.dtype) else value
+
+
+def _tuples(value: Any) -> Any:
+    """What was tuples before it was JSON."""
+    if isinstance(value, dict):
+        return {name: _tuples(one) for name, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

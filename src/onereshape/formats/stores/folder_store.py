@@ -16,10 +16,10 @@ from onereshape.formats.stores import beneath
 class FolderStore(Store):
     """Reads no more of a file than `whole` bytes, and of a range in it than `part`; writes in folders of `owners`."""
 
-    def __init__(self, root: str, whole: int, part: int, owners: frozenset[int] | None = None) -> None:
+    def __init__(self, root: str, whole: int, part: int, owners: tuple[int, ...] | None = None) -> None:
         super().__init__(read_only=owners is None)
         self.root, self.whole, self.part = root, whole, part
-        self.owners = owners or frozenset()
+        self.owners = owners or ()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FolderStore) and (self.root, self.owners) == (other.root, other.owners)

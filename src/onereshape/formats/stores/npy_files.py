@@ -39,7 +39,7 @@ class NpyFile:
     dtype: DType
     fortran_order: bool
     offset: int
-    owners: frozenset[int] | None = None
+    owners: tuple[int, ...] | None = None
     """Of the file, where it is written to."""
 
     def __getitem__(self, slices: tuple[slice, ...]) -> Array:
@@ -135,7 +135,7 @@ def _read(file: int, into: Array, place: int) -> None:
         left, place = left[count:], place + count
 
 
-def open_npy(path: str, owners: frozenset[int] | None = None) -> NpyFile:
+def open_npy(path: str, owners: tuple[int, ...] | None = None) -> NpyFile:
     """The file, with its header checked."""
     if not stat.S_ISREG(mode := Path(path).stat().st_mode):  # a pipe would be waited for
         raise FormatError(
@@ -159,5 +159,5 @@ def create_npy(path: Path, dims: Dims, dtype: DType) -> NpyFile:
         size = int(np.prod(dims, dtype=object)) * dtype.itemsize
         if size:
             os.posix_fallocate(file.fileno(), offset, size)
-        owners = frozenset({os.geteuid(), os.fstat(file.fileno()).st_uid})
+        owners = os.geteuid(), os.fstat(file.fileno()).st_uid
     return NpyFile(str(path), dims, dtype, fortran_order=False, offset=offset, owners=owners)

@@ -50,9 +50,9 @@ class Folder:
     began: bool = field(default=False)
 
     @property
-    def owners(self) -> frozenset[int]:
+    def owners(self) -> tuple[int, ...]:
         """The users who may own files in the folder: ours, and the owner of the lock."""
-        return frozenset({os.geteuid(), os.fstat(self.lock).st_uid})
+        return os.geteuid(), os.fstat(self.lock).st_uid
 
     def begin(self, identity: Any, plan: Any) -> None:
         """Writes down what is made here, unless that is what was found; whatever else was made is removed."""

@@ -17,7 +17,7 @@ from onereshape.formats.stores.fingerprint import fingerprint
 from onereshape.formats.stores.npy_files import open_npy
 from onereshape.formats.stores.partial_folder import InterruptedRunError
 from onereshape.formats.stores.passes import Pass, default_chunk, passes
-from onereshape.formats.stores.runners import Crew, Job, crew
+from onereshape.formats.stores.runners import Crew, crew
 from onereshape.formats.stores.stream import StoreWork, run
 from onereshape.formats.stores.zarr_arrays import AT_ONCE, ZarrArray, open_zarr
 from onereshape.ground.atomic import followed, mode_to_keep
@@ -110,7 +110,7 @@ def reshape_store(  # noqa: PLR0913, PLR0917
             like = opened.store if is_zarr and isinstance(opened.store, ZarrArray) else opened
             work = StoreWork(opened.store, opened.path, written, final, opened.dims, like, tuple(found), opened.seen)
             size = at_once or who.size
-            resumed = run(work, folder, partial(_run, who, size, folder.lock), progress)
+            resumed = run(work, folder, partial(who.run, size, folder.lock), progress)
     except InterruptedRunError as error:
         raise ReshapeError("bad-usage", why=f"{error}; the same command goes on where this one stopped") from None
     finally:
@@ -119,10 +119,6 @@ def reshape_store(  # noqa: PLR0913, PLR0917
     return StoreSummary(
         found[-1].chunk if is_zarr else None, len(found), sum(one.blocks for one in found), resumed, note
     )
-
-
-def _run(who: Crew, at_once: int, lock: int, job: Job, blocks: list[int], done: Job) -> None:  # noqa: PLR0913, PLR0917
-    who.run(job, blocks, done, at_once, lock)
 
 
 def _planned(plan: Any) -> list[Pass]:

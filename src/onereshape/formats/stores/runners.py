@@ -8,11 +8,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 
-from onereshape.formats.stores.children import Children
+from onereshape.formats.stores.blocks import Job
+from onereshape.formats.stores.children import children
 from onereshape.formats.stores.cluster import close, connect, on_cluster
 from onereshape.ground.errors import ReshapeError
 
-Job = Callable[[int], None]
 Done = Callable[[int], None]
 
 
@@ -24,7 +24,7 @@ class Crew:
     is_apart: bool
     """Whether each block is made in a process of its own, with libraries of its own."""
     memory: int | None
-    run: Callable[[Job, list[int], Done, int, int], None]
+    run: Callable[[int, int, Job, list[int], Done], None]
     """Runs blocks, so many at a time; processes hold an open file, the lock, as long as they live."""
     close: Callable[[], None]
 
@@ -39,22 +39,22 @@ def crew(scheduler: str) -> Crew:
         raise ReshapeError("bad-usage", why=why)
     client, threads, memory = connect(scheduler)
 
-    def run(job: Job, blocks: list[int], done: Done, *_: int) -> None:
+    def run(_at_once: int, _lock: int, job: Job, blocks: list[int], done: Done) -> None:
         on_cluster(client, job, blocks, done)
 
     return Crew(threads, True, memory, run, lambda: close(client))
 
 
-def _threads(job: Job, blocks: list[int], done: Done, at_once: int, _: int) -> None:
-    _each(job, blocks, done, at_once)
+def _threads(at_once: int, _lock: int, job: Job, blocks: list[int], done: Done) -> None:
+    _each(at_once, job, blocks, done)
 
 
-def _processes(job: Job, blocks: list[int], done: Done, at_once: int, lock: int) -> None:
-    with Children(job, at_once, lock) as children:
-        _each(children.make, blocks, done, at_once)
+def _processes(at_once: int, lock: int, job: Job, blocks: list[int], done: Done) -> None:
+    with children(job, min(at_once, len(blocks)), lock) as made:
+        _each(at_once, made, blocks, done)
 
 
-def _each(make: Job, blocks: list[int], done: Done, at_once: int) -> None:
+def _each(at_once: int, make: Callable[[int], None], blocks: list[int], done: Done) -> None:
     """Calls `make` of each block in threads, and `done` here; ends when no thread is in a block any more."""
     todo = iter(blocks)
     made: dict[Future[None], int] = {}

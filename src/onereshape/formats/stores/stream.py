@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from onereshape.arrays.chunk_choice import plan_given
 from onereshape.formats.stores.blocks import Job, Store
 from onereshape.formats.stores.fingerprint import fingerprint
 from onereshape.formats.stores.npy_files import create_npy, open_npy
 from onereshape.formats.stores.partial_folder import Folder
-from onereshape.formats.stores.passes import Pass, grid
+from onereshape.formats.stores.passes import Pass
 from onereshape.formats.stores.zarr_arrays import create_zarr, open_made
 from onereshape.ground.atomic import mode_to_keep
 from onereshape.ground.errors import FormatError
 from onereshape.ground.integers import Dims
 
-Runner = Callable[[Callable[[int], None], list[int], Callable[[int], None]], None]
-"""Calls a function of each number, and another one when that is done."""
+Runner = Callable[[Job, list[int], Callable[[int], None]], None]
+"""Has blocks made by their numbers, and calls a function when one is done."""
 _EVERY = 5.0
 """Seconds of work that a kill may cost: so often blocks are brought to the disk and written down."""
 
@@ -88,10 +87,8 @@ def check_unchanged(work: StoreWork) -> None:
 
 
 def _job(source: Store, path: str, sink: Store, work: StoreWork, data: Dims, one: Pass) -> Job:  # noqa: PLR0913, PLR0917
-    chosen = plan_given(data, tuple((dim,) for dim in data), one.dims, grid(one.dims, one.block))
-    assert chosen is not None  # noqa: S101 - passes are chosen so
     witnesses = tuple((str(store.witness), store.witness.stat().st_size) for store in (source, sink))
-    return Job(source, path, sink, work.output_path, data, chosen, witnesses)
+    return Job(source, path, sink, work.output_path, data, one.dims, one.block, witnesses)
 
 
 @dataclass(slots=True)

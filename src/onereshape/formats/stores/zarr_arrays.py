@@ -61,7 +61,7 @@ class ZarrArray:
     """The dims of a shard, which is a file; without shards, those of a chunk."""
     width: int
     """Bytes of an item, also within its codecs."""
-    owners: frozenset[int] | None
+    owners: tuple[int, ...] | None
     """Of the folder, where it is written to."""
 
     def __getitem__(self, slices: tuple[slice, ...]) -> Array:
@@ -174,7 +174,7 @@ def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> Z
     elif like.dtype.kind == "V":  # Zarr would keep the bytes and forget what they are
         raise FormatError("unwritable", path=shown, why=f"Zarr has no name for items of type {type_name(like.dtype)}")
     path.mkdir()
-    owners = frozenset({os.geteuid(), path.stat().st_uid})
+    owners = os.geteuid(), path.stat().st_uid
     store = FolderStore(str(path), _UNLIMITED, _UNLIMITED, owners)
     try:
         with _quietly():  # about types that no version of Zarr specifies: the input has them already
@@ -184,7 +184,7 @@ def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> Z
     return open_made(path, owners)
 
 
-def open_made(path: Path, owners: frozenset[int]) -> ZarrArray:
+def open_made(path: Path, owners: tuple[int, ...]) -> ZarrArray:
     """An array that we made, to be written and read."""
     found = read_metadata(str(path), "", str(path))
     assert isinstance(found, Described)  # noqa: S101 - we made it

@@ -116,6 +116,16 @@ def read_header(file: IO[bytes], path: str) -> Header:
     return _header(fields, length, path)
 
 
+def type_text(dtype: DType) -> str:
+    """An element type as a header names it: float32 -> `'<f4'`, with its quotes."""
+    return repr(npy_format.dtype_to_descr(dtype))
+
+
+def type_of(text: str) -> DType:
+    """The element type that `type_text` names so."""
+    return _dtype(_literal(text), text)
+
+
 def check_length(header: Header, size: int, path: str) -> None:
     """Refuses a file of `size` bytes that holds fewer or more than its header announces."""
     there = size - header.length

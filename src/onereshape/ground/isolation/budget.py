@@ -47,6 +47,10 @@ class Limits:
             raise late(self.seconds)
 
 
+ENDLESS = Limits(2.0**30, _MOST)
+"""No limits: of work of ours on files, which takes as long as the disk does."""
+
+
 class OutOfTime(FixError):  # noqa: N818 - what happened to a command
     """A command has taken all of its time."""
 

@@ -1,8 +1,9 @@
-"""The child process: `python -P -m onereshape.ground.isolation.child PARENT [MODULE ...]`, started by `room` alone.
+"""The child process, `python -P -m onereshape.ground.isolation.child PARENT LOCK [MODULE ...]`, of `room` alone.
 
 A question names a function of ours, which takes the plain data and the arrays of the question and gives those of the
 answer; a first message, empty, says that it begins.  Standard output is kept for answers; what libraries print goes to
-the same place as their errors.
+the same place as their errors.  LOCK is `-`, or the number of an open file that is held as long as the process lives:
+it then writes files of any size.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ def main() -> NoReturn:
     """Answers until there is nobody to answer to."""
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's matter
-    die_with(int(sys.argv[1]))
+    _die_with(int(sys.argv[1]))
     _limit("RLIMIT_CORE", 0)
-    _limit("RLIMIT_FSIZE", _LARGEST_FILE)
+    if sys.argv[2] == "-":
+        _limit("RLIMIT_FSIZE", _LARGEST_FILE)
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    for module in sys.argv[2:]:
+    for module in sys.argv[3:]:
         with suppress(Exception):  # whoever asks for it is told
             import_module(module)
     try:
@@ -110,7 +112,7 @@ def _limit(name: str, most: int) -> None:
         return
 
 
-def die_with(parent: int) -> None:
+def _die_with(parent: int) -> None:
     """Has the kernel end this process when its parent ends; elsewhere than on Linux the end of a question does."""
     with suppress(Exception):
         import ctypes  # noqa: PLC0415 - takes long

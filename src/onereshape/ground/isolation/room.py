@@ -47,8 +47,11 @@ class Ended(Exception):  # noqa: N818 - what happened to a child
 class Child:
     """A child process: started at once, asked one question after the other, ended when nothing holds it any more."""
 
-    def __init__(self, *modules: str) -> None:
-        """Starts a process, which imports these modules at once."""
+    def __init__(self, *modules: str, lock: int | None = None) -> None:
+        """Starts a process, which imports these modules at once.
+
+        With the open file of a `lock`, which it holds as long as it lives, it may write files of any size.
+        """
         self._owner = os.getpid()
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
@@ -56,13 +59,14 @@ class Child:
             why = f"not started: no temporary file can be made ({error.strerror or error})"
             raise Ended("crash", why, f"could not be {why[4:]}") from None
         # -P: the working folder may hold modules by the names of those that are installed.
-        command = [sys.executable, "-P", "-m", "onereshape.ground.isolation.child", str(self._owner), *modules]
+        words = [str(self._owner), "-" if lock is None else str(lock), *modules]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                command,
+                [sys.executable, "-P", "-m", "onereshape.ground.isolation.child", *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
+                pass_fds=() if lock is None else (lock,),
                 env=kept_pages() | os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"},
             )
         except (OSError, ValueError) as error:
@@ -74,6 +78,7 @@ class Child:
 
                 fcntl.fcntl(cast("IO[bytes]", pipe), fcntl.F_SETPIPE_SZ, _PIPE)
         self._late = self._busy = False
+        self._last: Ended | None = None
         self._begun: set[str] = set()
         self._freed: list[int] = []
         self._asked = time.monotonic()
@@ -105,8 +110,10 @@ class Child:
     ) -> tuple[Plain, Arrays]:
         """What MODULE:FUNCTION gives in the child; `arrays` is emptied, and `most` bytes are taken as an answer.
 
-        An OutOfTime where the time of all answers is over.
+        An OutOfTime where the time of all answers is over; a child that has ended tells how again.
         """
+        if self._last is not None:
+            raise self._last
         limit.check()
         freed, self._freed = self._freed, []
         told = {"function": function, "plain": plain, "freed": freed, "memory": limit.memory, "seconds": limit.left}
@@ -155,7 +162,8 @@ class Child:
 
     def _ended(self, kind: Ending, how: str, sentence: str) -> Ended:
         self.end()
-        return Ended(kind, how, sentence)
+        self._last = Ended(kind, how, sentence)
+        return self._last
 
     def _gone(self, limit: Limits) -> Ended | OutOfTime:
         """The reason why the child ended, after its pipes have closed: a signal, no memory, no time."""
@@ -169,7 +177,7 @@ class Child:
             return late(limit.seconds)
         if self._late:
             return self._ended("hang", f"no answer in {limit.seconds:g} s", f"did not answer in {limit.seconds:g} s")
-        how = f"exit code {code}" if code >= 0 else signal_name(-code)
+        how = f"exit code {code}" if code >= 0 else _signal_name(-code)
         if code == NO_MEMORY or "bad_alloc" in last or last.startswith("MemoryError"):
             return self._ended("memory", how, f"needed more than {size(limit.memory)} of memory")
         kind: Ending = "memory" if code == -_KILLED else "crash"
@@ -216,7 +224,7 @@ def _last_line(errors: IO[bytes]) -> str:
     return next((line.strip()[:_LONGEST] for line in reversed(lines) if line.strip()), "")
 
 
-def signal_name(number: int) -> str:
+def _signal_name(number: int) -> str:
     """The name of a signal: `11 -> SIGSEGV`; `signal 63` where it has none."""
     try:
         return signal.Signals(number).name

@@ -148,6 +148,60 @@ def test_a_schema_is_sound_and_can_fail(name: str) -> None:
         assert each["required"]
 
 
+_TELLING = {"$ref", "const", "enum", "anyOf", "oneOf", "allOf", "$defs", "properties", "additionalProperties"}
+"""The words of a schema that say what an object, or anything, may hold."""
+
+
+def unexplained(schema: Any, where: str = "", *, explained: bool = False) -> Iterator[str]:
+    """The places of numbers, and of objects that may hold any, that no description explains: theirs, or their list's.
+
+    What is in a list, a union or an object of any names is explained with it; a field by a name needs its own words.
+    """
+    if isinstance(schema, list):
+        for each in schema:
+            yield from unexplained(each, where, explained=explained)
+    if not isinstance(schema, dict):
+        return
+    explained = explained or "description" in schema
+    kinds = {*([schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", []))}
+    fixed = [schema.get("const"), *schema.get("enum", [])]
+    is_number = bool(kinds & {"integer", "number"}) or any(type(each) in {int, float} for each in fixed)
+    is_open = (not kinds or "object" in kinds) and not {*schema} & _TELLING
+    if (is_number or is_open) and not explained:
+        yield where
+    for key in ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf"):
+        if key != "oneOf" or "properties" not in schema:  # there it says which fields go together
+            yield from unexplained(schema.get(key), where, explained=explained)
+    for key in ("properties", "$defs"):
+        for name, each in schema.get(key, {}).items():
+            yield from unexplained(each, f"{where}/{name}")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_number_is_explained(name: str) -> None:
+    assert list(unexplained(SCHEMAS[name])) == []
+
+
+def test_a_number_that_is_not_explained_is_found() -> None:
+    number, told = {"type": "integer"}, {"description": "how many"}
+    bad = [
+        number,
+        {"type": ["number", "null"]},
+        {"type": "array", "items": number},
+        {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "array", "items": number}}]},
+        {"type": "object", "additionalProperties": number},
+        {"enum": ["a", 2]},
+        {"type": "object"},
+        {},
+    ]
+    for each in bad:
+        for schema in ({"properties": {"a": each}}, {"$defs": {"b": {**told, "properties": {"a": each}}}}):
+            assert [place[-2:] for place in unexplained(schema)] == ["/a"]
+            explained = {"properties": {"a": {**each, **told}}}  # type: ignore[dict-item]
+            assert list(unexplained(explained)) == []
+    assert list(unexplained({"properties": {"a": {"type": "string"}, "b": {"$ref": "c"}, "d": {"const": "e"}}})) == []
+
+
 def test_a_field_that_is_missing_or_new_is_noticed() -> None:
     sound = {"json_version": 1, "input": "m.onnx", "written": "r.html", "bytes": 3}
     check(sound, "report")

@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 import onereshape
 from onereshape.formats.model import load
 from onereshape.formats.onnx import onnx_lists
-from onereshape.formats.onnx.onnx_lists import LongAttr, set_apart, whole
+from onereshape.formats.onnx.onnx_lists import Entries, LongAttr, set_apart, whole
 from onereshape.prove.engines import engine
 
 FEW = 8
@@ -76,8 +76,10 @@ def test_a_message_is_what_it_was(model: onnx.ModelProto) -> None:
             assert (found.doc_string in lists) == apart
             if apart:
                 texts = [each.decode() if isinstance(each, bytes) else each for each in entries]
-                assert len(lists[found.doc_string]) == len(entries)
-                assert list(lists[found.doc_string]) == texts
+                held = lists[found.doc_string]
+                assert isinstance(held, Entries)
+                assert len(held) == len(entries)
+                assert list(held) == texts
 
 
 @given(models(), st.data())

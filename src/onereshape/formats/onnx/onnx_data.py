@@ -13,6 +13,8 @@ import onnx
 import onnx_ir as ir
 from onnx import helper
 
+from onereshape.formats.onnx.onnx_bulk import bulk_of
+from onereshape.formats.onnx.onnx_lists import Lists
 from onereshape.formats.refusals import unreadable
 
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
@@ -22,10 +24,10 @@ _MOST_DIMS = 64
 _MOST_BYTES = 2**63 - 1
 
 
-def check_tensors(proto: onnx.ModelProto, path: str) -> None:
+def check_tensors(proto: onnx.ModelProto, path: str, lists: Lists) -> None:
     """Refuses a model with a tensor of a type that ONNX does not define, or with other data than its dims announce."""
     for tensor, what in tensors_of(proto):
-        if (why := _complaint(tensor)) is not None:
+        if bulk_of(tensor, lists) is None and (why := _complaint(tensor)) is not None:
             raise unreadable(path, f"{what} {why}")
 
 

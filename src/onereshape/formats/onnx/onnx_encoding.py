@@ -12,8 +12,9 @@ from onnx import parser, printer
 
 from onereshape.formats.foreign import foreign
 from onereshape.formats.model_formats import PACKED, START, TEXTUAL, beginning
-from onereshape.formats.onnx.onnx_lists import NO_LISTS, Lists, set_apart, size_of, whole, with_lists
+from onereshape.formats.onnx.onnx_lists import NO_LISTS, Lists, pieces_of, set_apart, size_of, with_lists
 from onereshape.formats.onnx.onnx_message import LARGEST
+from onereshape.formats.onnx.onnx_records import Pieces
 from onereshape.formats.refusals import unreadable, unwritable
 
 _PACKED_RATIO = 200
@@ -88,19 +89,19 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def encoded(proto: onnx.ModelProto, encoding: str, path: str, lists: Lists = NO_LISTS) -> bytes:
-    """The content of a file."""
+def encoded(proto: onnx.ModelProto, encoding: str, path: str, lists: Lists = NO_LISTS) -> Pieces:
+    """The content of a file, in pieces."""
     if encoding == ".onnxtxt":
         proto = with_lists(proto, lists)
         text = _printed(proto)
         if text is None or _reparsed(text) != proto:
             raise unwritable(path, "the textual form has no words for some of this model; save it as .onnx")
-        return text.encode()
+        return [text.encode()]
     if (size := size_of(proto, lists)) > LARGEST:
         why = f"an ONNX file holds less than 2 GiB without external data, and this one needs {size} bytes"
         raise unwritable(path, why)
-    content = whole(proto.SerializeToString(), lists)
-    return gzip.compress(content, mtime=0) if encoding else content
+    pieces = pieces_of(proto.SerializeToString(), lists)
+    return [gzip.compress(b"".join(pieces), mtime=0)] if encoding else pieces
 
 
 def _printed(proto: onnx.ModelProto) -> str | None:

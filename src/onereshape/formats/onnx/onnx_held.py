@@ -26,7 +26,7 @@ from onereshape.formats.onnx.onnx_graphs import (
     roots,
 )
 from onereshape.formats.onnx.onnx_large import inner_size, is_large, message_of_ir
-from onereshape.formats.onnx.onnx_lists import with_lists
+from onereshape.formats.onnx.onnx_lists import lists_of, with_lists
 from onereshape.formats.onnx.onnx_message import LARGEST
 from onereshape.formats.onnx.onnx_model import Original, check_graphs, in_memory, message_of
 from onereshape.formats.onnx.onnx_nameless import forget_nameless
@@ -70,7 +70,7 @@ def proto_of(model: ModelData) -> onnx.ModelProto:
     if isinstance(model.original, Original):
         found, _ = message_of(model.original, model.ir, model.path)
         proto = onnx.ModelProto()
-        proto.CopyFrom(with_lists(found, model.original.lists))
+        proto.CopyFrom(with_lists(found, {**model.original.lists, **lists_of(model.ir)}))
     else:
         proto = message_of_ir(model.ir, model.path)
     _bring_in(proto, model)

@@ -10,10 +10,12 @@ from typing import BinaryIO
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx.onnx_bulk import bulk_of
 from onereshape.formats.onnx.onnx_encoding import encoded
 from onereshape.formats.onnx.onnx_graphs import graphs, inner_tensors
 from onereshape.formats.onnx.onnx_lists import NO_LISTS, Lists, size_of
 from onereshape.formats.onnx.onnx_message import LARGEST
+from onereshape.formats.onnx.onnx_records import Pieces
 from onereshape.formats.onnx.onnx_rows import take
 from onereshape.formats.refusals import cause, unwritable
 from onereshape.ground.atomic import replacing, replacing_in_turn
@@ -47,7 +49,7 @@ def write_ir(model: ir.Model, path: str, encoding: str) -> None:
     """Writes a model of which there is no message."""
     if inner_size(model) <= LARGEST:
         with replacing(path) as file:
-            file.write(encoded(message_of_ir(model, path), encoding, path))
+            file.writelines(encoded(message_of_ir(model, path), encoding, path))
         return
     with _beside(path, encoding) as (data, file, location):
         try:
@@ -62,7 +64,7 @@ def write_ir(model: ir.Model, path: str, encoding: str) -> None:
             value.const_value = ir.ExternalTensor(
                 location, offset, length, tensor.dtype, shape=ir.Shape(tensor.shape.numpy()), name=str(value.name)
             )
-        file.write(_content(message_of_ir(copy, path), path, NO_LISTS))
+        file.writelines(_content(message_of_ir(copy, path), path, NO_LISTS))
 
 
 def write_large(proto: onnx.ModelProto, path: str, encoding: str, lists: Lists) -> None:
@@ -72,11 +74,11 @@ def write_large(proto: onnx.ModelProto, path: str, encoding: str, lists: Lists) 
         take(short, proto, but={"graph"})
         take(short.graph, proto.graph, but={"initializer"})
         for tensor in proto.graph.initializer:
-            held = ir.serde.deserialize_tensor(tensor)
+            held, bulk = ir.serde.deserialize_tensor(tensor), bulk_of(tensor, lists)
             if not _goes_out(held, held.nbytes):
                 short.graph.initializer.append(tensor)
                 continue
-            offset, length = _put(data, held.tobytes())
+            offset, length = _put(data, held.tobytes() if bulk is None else bulk.content)
             named = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
             named.doc_string = tensor.doc_string
             named.metadata_props.extend(tensor.metadata_props)
@@ -84,7 +86,7 @@ def write_large(proto: onnx.ModelProto, path: str, encoding: str, lists: Lists) 
             for key, said in (("location", location), ("offset", offset), ("length", length)):
                 named.external_data.add(key=key, value=str(said))
             short.graph.initializer.append(named)
-        file.write(_content(short, path, lists))
+        file.writelines(_content(short, path, lists))
 
 
 @contextmanager
@@ -105,7 +107,7 @@ def _goes_out(tensor: ir.TensorProtocol, size: int) -> bool:
     return size >= _ALIGNED and not is_text and not isinstance(tensor, ir.ExternalTensor)
 
 
-def _put(data: BinaryIO, content: bytes) -> tuple[int, int]:
+def _put(data: BinaryIO, content: bytes | memoryview) -> tuple[int, int]:
     """Writes the bytes of a tensor; where they are."""
     offset = -(-data.tell() // _ALIGNED) * _ALIGNED
     data.seek(offset)
@@ -113,7 +115,7 @@ def _put(data: BinaryIO, content: bytes) -> tuple[int, int]:
     return offset, len(content)
 
 
-def _content(proto: onnx.ModelProto, path: str, lists: Lists) -> bytes:
+def _content(proto: onnx.ModelProto, path: str, lists: Lists) -> Pieces:
     if is_large(proto, lists):
         raise unwritable(path, "has more than 2 GiB in its nodes, and a model holds less without external data")
     return encoded(proto, "", path, lists)

@@ -1,4 +1,4 @@
-"""Long lists in the attributes of nodes, kept as the bytes that a file has for them.
+"""Long lists in the attributes of nodes, kept as the bytes that a file has for them; large weights are in `onnx_bulk`.
 
 The trees of an ensemble are lists of millions of entries, each a record of its own in a message: as Python's numbers
 they take twenty times their bytes, and hardly one of them is ever asked for.  So a message is parsed with a mark in the
@@ -18,25 +18,18 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx.onnx_bulk import Bulk, bulk_apart, bulk_in, bulk_of, hold_bulk, marked_bulk, with_bulk
+from onereshape.formats.onnx.onnx_records import HIGH, LENGTH, LONGEST_NUMBER, Pieces, number_at, rebuilt, record
+
 _LEAST: Final = 1 << 16
 """Entries of a list that is kept so; none takes less than two bytes."""
 _WAY: Final = (7, 1, 5)
 """The fields that lead to an attribute: the graph of a model, its nodes, and their attributes."""
 _NAME, _TYPE = 1, 20
 """Fields of an attribute."""
-_LENGTH: Final = 2
-"""The form of a record that says how long it is; the others are numbers."""
-_FIXED: Final = {1: 8, 5: 4}
-"""Bytes of numbers, by the form of their record; those of form 0 end with a byte below 128."""
-_HIGH: Final = 128
-_LONGEST_NUMBER: Final = 10
-"""Bytes of a number of 64 bits."""
 _MARK: Final = "onereshape list "
 _NO_ATTRIBUTES: dict[str, ir.Attr] = {}
 _NO_PROPS: dict[str, str] = {}
-
-Pieces = list[bytes | memoryview]
-"""Bytes that follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +56,8 @@ class Entries:
         return iter(found.ints if self.kind == ir.AttributeType.INTS else found.floats)
 
 
-Lists = Mapping[str, Entries]
-"""Lists by their marks."""
+Lists = Mapping[str, Entries | Bulk]
+"""Lists by their marks, and the bytes of large weights by theirs."""
 NO_LISTS: Final[Lists] = {}
 
 
@@ -92,8 +85,8 @@ class LongAttr(ir.Attr):
 
 
 def set_apart(content: bytes) -> tuple[bytes, Lists]:
-    """A message with marks where it had long lists, and the lists; what is no message is left to protobuf."""
-    lists: dict[str, Entries] = {}
+    """A message with marks where it had long lists and large weights, and those; what is no message is as it was."""
+    lists: dict[str, Entries | Bulk] = {}
 
     def marked(start: int, end: int) -> Pieces | None:
         found = _list_in(content, start, end)
@@ -104,22 +97,27 @@ def set_apart(content: bytes) -> tuple[bytes, Lists]:
         return [onnx.AttributeProto(name=name, type=entries.kind.name, doc_string=entries.mark).SerializeToString()]
 
     try:
-        pieces = _rebuilt(content, 0, len(content), _WAY, lambda start, end: end - start > 2 * _LEAST, marked)
+        pieces = rebuilt(content, 0, len(content), _WAY, lambda start, end: end - start > 2 * _LEAST, marked)
+        if any(content.find(mark.encode()) >= 0 for mark in lists):  # it would be taken for one that was put there
+            return content, {}
+        short = content if pieces is None else b"".join(pieces)
+        pieces, bulk = bulk_apart(short)
     except Exception:  # noqa: BLE001 - a ValueError, or protobuf's own, which only its untyped package names
         return content, {}
-    if any(content.find(mark.encode()) >= 0 for mark in lists):  # it would be taken for one that was put there
-        return content, {}
+    lists |= bulk
     if 2 * sum(len(each.content) for each in lists.values()) < len(content):  # what is in the file for others may go
         lists = {mark: replace(each, content=bytes(each.content)) for mark, each in lists.items()}
-    return (content if pieces is None else b"".join(pieces)), lists
+    return (short if pieces is None else b"".join(pieces)), lists
 
 
 def hold(model: ir.Model, lists: Lists) -> None:
-    """Gives the attributes of a model the lists that their marks stand for."""
+    """Gives the attributes and the initializers of a model what their marks stand for."""
+    if lists:
+        hold_bulk(model, lists)
     for node in model.graph if lists else ():
         for name, attribute in [*node.attributes.data.items()]:
             entries = lists.get(attribute.doc_string or "")
-            if entries is not None and entries.kind == attribute.type and not attribute.value:
+            if isinstance(entries, Entries) and entries.kind == attribute.type and not attribute.value:
                 node.attributes[name] = LongAttr(name, entries)
 
 
@@ -135,11 +133,11 @@ def _list_in(content: bytes, start: int, end: int) -> tuple[str, Entries] | None
             run = memoryview(content)[at : at + length]
             at += length
             continue
-        number, form, body, stop = _record(content, at, end)
-        if number == _NAME and form == _LENGTH:
+        number, form, body, stop = record(content, at, end)
+        if number == _NAME and form == LENGTH:
             name = content[body:stop].decode()
         elif number == _TYPE and form == 0:
-            kind, _ = _number(content, body, end)
+            kind, _ = number_at(content, body, end)
         else:
             return None
         at = stop
@@ -160,9 +158,9 @@ def _floats(content: bytes, start: int, end: int) -> tuple[int, int]:
 def _integers(content: bytes, start: int, end: int) -> tuple[int, int]:
     """The bytes and the entries of a list of integers, each a tag and the bytes up to the first below 128."""
     array = np.frombuffer(content, np.uint8, end - start, start)
-    low = np.flatnonzero(array < _HIGH)
+    low = np.flatnonzero(array < HIGH)
     tags, lasts = low[: len(low) // 2 * 2 : 2], low[1::2]
-    good = (array[tags] == content[start]) & (lasts - tags <= _LONGEST_NUMBER)
+    good = (array[tags] == content[start]) & (lasts - tags <= LONGEST_NUMBER)
     good[1:] &= tags[1:] == lasts[:-1] + 1
     count = len(good) if good.all() else int(good.argmin())
     return (int(lasts[count - 1]) + 1 if count else 0), count
@@ -185,13 +183,13 @@ def _texts(content: bytes, start: int, end: int) -> tuple[int, int]:
 _RUNS: Final[Mapping[int, Callable[[bytes, int, int], tuple[int, int]]]] = {
     7 << 3 | 5: _floats,
     8 << 3: _integers,
-    9 << 3 | _LENGTH: _texts,
+    9 << 3 | LENGTH: _texts,
 }
 """By the tags of entries."""
 _KINDS: Final[Mapping[int, int]] = {
     7 << 3 | 5: ir.AttributeType.FLOATS,
     8 << 3: ir.AttributeType.INTS,
-    9 << 3 | _LENGTH: ir.AttributeType.STRINGS,
+    9 << 3 | LENGTH: ir.AttributeType.STRINGS,
 }
 
 
@@ -234,18 +232,18 @@ def marked(node: ir.Node | StandIn) -> ir.Node | StandIn:
 
 
 def lists_of(model: ir.Model) -> Lists:
-    """The long lists of a model."""
+    """The long lists and the large weights of a model."""
     found = (each for node in model.graph for each in node.attributes.data.values() if isinstance(each, LongAttr))
-    return {each.entries.mark: each.entries for each in found}
+    return {**{each.entries.mark: each.entries for each in found}, **bulk_in(model)}
 
 
 def view(graph: ir.Graph, nodes: Iterable[Any], but: frozenset[str] = frozenset()) -> Any:
-    """A graph with these nodes and without those constants, for onnx-ir to write."""
+    """A graph with these nodes and without those constants, for onnx-ir to write; large weights are marks."""
     return ir.GraphView(
         graph.inputs,
         graph.outputs,
         nodes=nodes,
-        initializers=[value for name, value in graph.initializers.items() if name not in but],
+        initializers=marked_bulk(value for name, value in graph.initializers.items() if name not in but),
         doc_string=graph.doc_string,
         opset_imports=graph.opset_imports,
         name=graph.name,
@@ -254,7 +252,7 @@ def view(graph: ir.Graph, nodes: Iterable[Any], but: frozenset[str] = frozenset(
 
 
 def message(model: ir.Model) -> tuple[onnx.ModelProto, Lists]:
-    """What onnx-ir writes, with marks for the long lists, and those."""
+    """What onnx-ir writes, with marks for the long lists and the large weights, and those."""
     lists = lists_of(model)
     if not lists:
         return ir.to_proto(model), lists
@@ -264,12 +262,17 @@ def message(model: ir.Model) -> tuple[onnx.ModelProto, Lists]:
 
 
 def whole(content: bytes, lists: Lists) -> bytes:
-    """A message with the lists in the place of their marks."""
+    """A message with the lists and the weights in the place of their marks."""
+    return b"".join(pieces_of(content, lists))
+
+
+def pieces_of(content: bytes, lists: Lists) -> Pieces:
+    """A message in pieces, with the lists and the weights in the place of their marks."""
 
     def put_back(start: int, end: int) -> Pieces | None:
         found = onnx.AttributeProto.FromString(content[start:end])
         entries = lists.get(found.doc_string)
-        if entries is None or found.type != entries.kind:
+        if not isinstance(entries, Entries) or found.type != entries.kind:
             return None
         name, kind = onnx.AttributeProto(name=found.name), onnx.AttributeProto(type=found.type)
         return [name.SerializeToString(), entries.content, kind.SerializeToString()]
@@ -277,8 +280,9 @@ def whole(content: bytes, lists: Lists) -> bytes:
     def has_mark(start: int, end: int) -> bool:
         return content.find(_MARK.encode(), start, end) >= 0
 
-    pieces = _rebuilt(content, 0, len(content), _WAY, has_mark, put_back) if lists else None
-    return content if pieces is None else b"".join(pieces)
+    pieces = rebuilt(content, 0, len(content), _WAY, has_mark, put_back) if lists else None
+    content = content if pieces is None else b"".join(pieces)
+    return (with_bulk(content, lists) if lists else None) or [content]
 
 
 def with_lists(proto: onnx.ModelProto, lists: Lists) -> onnx.ModelProto:
@@ -287,71 +291,12 @@ def with_lists(proto: onnx.ModelProto, lists: Lists) -> onnx.ModelProto:
 
 
 def size_of(proto: onnx.ModelProto, lists: Lists) -> int:
-    """Bytes of a message, with its lists."""
+    """Bytes of a message, with its lists and weights."""
     marks = (each.doc_string for node in proto.graph.node for each in node.attribute) if lists else ()
-    return int(proto.ByteSize()) + sum(len(lists[mark].content) for mark in marks if mark in lists)
+    bulk = (bulk_of(tensor, lists) for tensor in proto.graph.initializer) if lists else ()
+    found = [*(lists[mark] for mark in marks if mark in lists), *(each for each in bulk if each is not None)]
+    return int(proto.ByteSize()) + sum(len(each.content) for each in found)
 
 
 def _mark(attribute: LongAttr) -> ir.Attr:
     return ir.Attr(attribute.name, attribute.type, (), doc_string=attribute.entries.mark)
-
-
-# Records of messages
-
-
-def _rebuilt(  # noqa: PLR0913, PLR0917 - where, and what is to be done there
-    content: bytes,
-    start: int,
-    end: int,
-    way: Sequence[int],
-    worth: Callable[[int, int], bool],
-    made: Callable[[int, int], Pieces | None],
-) -> Pieces | None:
-    """A message in pieces, with the messages at the end of `way` replaced by what `made` gives; None: as it was."""
-    pieces: Pieces = []
-    seen, kept, at = memoryview(content), start, start
-    while at < end:
-        number, form, body, stop = _record(content, at, end)
-        if number == way[0] and form == _LENGTH and worth(body, stop):
-            inner = _rebuilt(content, body, stop, way[1:], worth, made) if way[1:] else made(body, stop)
-            if inner is not None:
-                pieces += [seen[kept:at], _written(number << 3 | form), _written(sum(map(len, inner))), *inner]
-                kept = stop
-        at = stop
-    return [*pieces, seen[kept:end]] if pieces else None
-
-
-def _record(content: bytes, at: int, end: int) -> tuple[int, int, int, int]:
-    """The field, the form, the start and the end of a record's content; a ValueError where no record is."""
-    tag, body = _number(content, at, end)
-    form = tag & 7
-    if form == _LENGTH:
-        length, body = _number(content, body, end)
-        stop = body + length
-    elif form == 0:
-        _, stop = _number(content, body, end)
-    else:
-        stop = body + _FIXED.get(form, end)
-    if stop > end:
-        raise ValueError(at)
-    return tag >> 3, form, body, stop
-
-
-def _number(content: bytes, at: int, end: int) -> tuple[int, int]:
-    """The number of variable length at a place in bytes, and the place behind it."""
-    found = shift = 0
-    while at < end and shift < 7 * _LONGEST_NUMBER:
-        byte = content[at]
-        found |= (byte & (_HIGH - 1)) << shift
-        at, shift = at + 1, shift + 7
-        if byte < _HIGH:
-            return found, at
-    raise ValueError(at)
-
-
-def _written(number: int) -> bytes:
-    found = bytearray()
-    while number >= _HIGH:
-        found.append(number % _HIGH | _HIGH)
-        number //= _HIGH
-    return bytes([*found, number])

@@ -32,7 +32,7 @@ from onereshape.formats.onnx.onnx_graphs import (
     roots,
 )
 from onereshape.formats.onnx.onnx_large import is_large, write_ir, write_large
-from onereshape.formats.onnx.onnx_lists import Lists, hold
+from onereshape.formats.onnx.onnx_lists import Lists, hold, lists_of
 from onereshape.formats.onnx.onnx_merge import to_ir
 from onereshape.formats.onnx.onnx_message import check_size, message_bytes
 from onereshape.formats.onnx.onnx_reshapes import reshapes as find_reshapes
@@ -50,10 +50,10 @@ class Original:
     proto: onnx.ModelProto
     encoding: str = ""
     digest: bytes | None = None
-    """None: it was in no file."""
+    """None: it was in no file, or its bytes are held."""
     content: bytes | None = None
     lists: Lists = field(default_factory=dict)
-    """The long lists that the message has marks for."""
+    """The long lists and the large weights that the message has marks for."""
 
 
 def load(path: str) -> ModelData:
@@ -61,12 +61,14 @@ def load(path: str) -> ModelData:
     content = message_bytes(path, "model")
     named = path.lower().endswith(format_of("onnx").suffixes)
     encoding = named_encoding(path) if named else encoding_of(content)
-    digest = hashlib.sha256(content).digest()
     proto, lists = decoded(content, encoding, path)
+    held = any(isinstance(each.content, memoryview) and each.content.obj is content for each in lists.values())
+    digest = None if held else hashlib.sha256(content).digest()
+    kept = content if held else None  # of what is held all the same no digest is needed
     del content
     model = checked_ir(proto, path, lists)
     check_external(model, path)
-    return ModelData("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest, lists=lists))
+    return ModelData("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest, kept, lists))
 
 
 def read(content: bytes, name: str) -> ModelData:
@@ -95,7 +97,7 @@ def checked_ir(proto: onnx.ModelProto, path: str, lists: Lists) -> ir.Model:
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
         raise unreadable(path, _twice(proto) or f"is not a sound ONNX model: {cause(error)}") from None
     hold(model, lists)
-    check_tensors(proto, path)
+    check_tensors(proto, path, lists)
     check_graphs(model, path)
     return model
 
@@ -129,8 +131,9 @@ def save(model: ModelData, path: str) -> None:
         return
     proto, unchanged = message_of(original, model.ir, path)
     same = unchanged and encoding == original.encoding
-    if not (same and original.content is not None) and is_large(proto, original.lists):
-        write_large(proto, path, encoding, original.lists)
+    lists = {**original.lists, **lists_of(model.ir)}
+    if not (same and original.content is not None) and is_large(proto, lists):
+        write_large(proto, path, encoding, lists)
         return
     with replacing(path) as file:
         if same and original.content is not None:
@@ -138,7 +141,7 @@ def save(model: ModelData, path: str) -> None:
         elif not same or original.digest is None or not _copied(model.path, original.digest, file):
             file.seek(0)
             file.truncate()
-            file.write(encoded(proto, encoding, path, original.lists))
+            file.writelines(encoded(proto, encoding, path, lists))
 
 
 def message_of(original: Original, model: ir.Model, path: str) -> tuple[onnx.ModelProto, bool]:

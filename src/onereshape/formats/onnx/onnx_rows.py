@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx.onnx_bulk import BulkTensor
 from onereshape.formats.onnx.onnx_lists import LongAttr, StandIn, marked, message, view
 from onereshape.formats.onnx.onnx_merge import Message, merged, node_key, to_ir
 
@@ -144,6 +145,8 @@ def _is_same_attribute(attribute: ir.Attr, read: onnx.AttributeProto) -> bool:
 
 def _is_tensor(tensor: Any, read: onnx.TensorProto) -> bool:
     """Whether a tensor of the model is nothing but this message."""
+    if isinstance(tensor, BulkTensor):
+        return tensor.read is read and tensor.name == read.name and not (tensor.metadata_props or tensor.doc_string)
     return isinstance(tensor, ir.TensorProtoTensor) and tensor.raw is read and not tensor.metadata_props
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.formats.onnx.onnx_bulk import BulkTensor
 from onereshape.graphs.registry import operator_of
 from onereshape.ground.numpy_types import Array
 
@@ -96,6 +97,9 @@ def _hashable(value: Any) -> Any:
 
 def stored_alike(one: Any, other: Any) -> bool:
     """Whether two tensors are stored alike, byte by byte; others may be equal all the same."""
+    if isinstance(one, BulkTensor) and isinstance(other, BulkTensor):
+        alike = one.dtype == other.dtype and one.shape == other.shape
+        return alike and np.array_equal(one.numpy().view(np.uint8), other.numpy().view(np.uint8))
     if type(one) is not ir.TensorProtoTensor or type(other) is not ir.TensorProtoTensor:
         return one is other
     left, right = one.raw, other.raw

@@ -19,7 +19,7 @@ from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.growing import grown
 from onereshape.repair.last_word import declared_outputs, with_batch
 from onereshape.repair.step import Wish
-from onereshape.repair.unrepaired import untouched
+from onereshape.repair.unrepaired import AsItIs
 
 Dims = list[int | str]
 
@@ -83,7 +83,7 @@ def test_a_model_that_is_right_already_is_not_rewritten(tmp_path: Path) -> None:
         fixed = orx.fix(given, batch=True)
         freed = {"x": {0: "N"}}
         wish = Wish(certify=True, unwitnessed=False, seed=0, limit=checked(60, None), progress=None)
-        found = untouched(given, replace(fixed, changes=(change,), freed=freed), wish)
+        found = AsItIs(given, wish).in_place_of(replace(fixed, changes=(change,), freed=freed))
 
         assert (found is not None) == left
         if found is not None:

@@ -29,7 +29,7 @@ from onereshape.repair.last_word import has_other_names
 from onereshape.repair.layered import layered
 from onereshape.repair.starts import from_starts, has_others
 from onereshape.repair.step import Fixed, Wish, both, copied, step
-from onereshape.repair.unrepaired import otherwise, untouched
+from onereshape.repair.unrepaired import AsItIs, otherwise
 from onereshape.repair.work import Work
 
 
@@ -189,23 +189,30 @@ def _freed(  # noqa: PLR0913 - what is asked
         work = partial(like_work if wish.fitted else free_work, given, named, *exports)
         found = step(given, work, wish, simplify=simplify and not batched, owned=owned)
     if batched:
-        axes = {name: axis for name, dims in batched.items() for axis in dims}
-        again = wish.per_sample or has_others(found.model.ir, axes)
-        owned = (owned or found.model is not given) and not again
-        from onereshape.repair.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
-
-        def freed(axes: Axes) -> Fixed:
-            work = partial(batch_work, axes=axes, likely=wish.likely, new_axis=wish.new_axis, lifts=True)
-            return step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
-
-        try:
-            second = from_starts(found.model.ir, axes, freed, likely=wish.likely)
-        except FixError as refusal:
-            second = otherwise(found, batched, wish, refusal, simplify=simplify)
-        else:
-            second = second if simplify else untouched(found.model, second, wish) or second
-        return both(found, _with_sizes(second, batched))
+        owned = owned or found.model is not given
+        return both(found, _with_sizes(_batch_freed(found, batched, wish, simplify=simplify, owned=owned), batched))
     return found if freeing else step(given, None, wish, simplify=True, owned=owned)
+
+
+def _batch_freed(found: Fixed, batched: Freed, wish: Wish, *, simplify: bool, owned: bool) -> Fixed:
+    """The batch freed: proven to be free already, or else planned by rules, or free though no rule says so."""
+    given, as_it_is = found.model, AsItIs(found.model, wish)
+    right = None if simplify else as_it_is.proven(batched)
+    if right is not None:
+        return right
+    axes = {name: axis for name, dims in batched.items() for axis in dims}
+    owned = owned and not (wish.per_sample or has_others(given.ir, axes))
+    from onereshape.repair.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
+
+    def freed(axes: Axes) -> Fixed:
+        work = partial(batch_work, axes=axes, likely=wish.likely, new_axis=wish.new_axis, lifts=True)
+        return step(given, work, wish, simplify=simplify, owned=owned, before=found.conditions)
+
+    try:
+        planned = from_starts(given.ir, axes, freed, likely=wish.likely)
+    except FixError as refusal:
+        return otherwise(found, batched, wish, refusal, as_it_is, simplify=simplify)
+    return planned if simplify else as_it_is.in_place_of(planned) or planned
 
 
 def _with_sizes(fixed: Fixed, batched: Freed) -> Fixed:

@@ -1,7 +1,8 @@
-"""The last word on a batch that a rule refuses, or would rewrite: whether the model may be right as it is.
+"""The word of the terms on a model as it is, its batch named or declared: whether it is right without any repair.
 
-`fix` and `check` ask the same: what is final, what the terms overrule, and what only runs can tell, which `check` does
-not have.
+It is the last one where a rule refuses the model, or would rewrite it, and in `fix` the first one where the model names
+its batch.  `fix` and `check` ask the same: what is final, what the terms overrule, and what only runs can tell, which
+`check` does not have.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from onereshape.prove.runs.trial import batch_of
 from onereshape.prove.values.input_roles import roles_of
 from onereshape.prove.values.naming import with_named_dims
 from onereshape.repair.lacking import is_one, lacking
+from onereshape.repair.leftovers import leaves_work
 from onereshape.terms.batches import PARTED
 from onereshape.terms.proof import Proof
 
 AskedAxes = Mapping[str, Mapping[int, str]]
+Told = dict[tuple[tuple[str, int], ...], Proof | None]
+"""The axes of a batch -> the proof for every batch of the model as it is, None where runs choose the other sizes."""
 
 _MOST_PLACES = 4
 """Of the batch that are asked about in a model that no rule frees, beside the likely one."""
@@ -49,8 +53,8 @@ class LastWord(NamedTuple):
     """Whether the model is right as it is; None: only runs tell."""
     asked: Freed
     """Where its batch is taken to be."""
-    copy: ir.Model | None = None
-    """The model with its batch declared."""
+    copy: ir.Model
+    """The model with its batch declared, itself where that is so."""
     fixed: bool = False
     """Whether the batch had been a number."""
     doubted: bool = False
@@ -103,39 +107,46 @@ def by_terms(given: Model, asked: Freed, refusal: FixError, *, likely: bool) -> 
     return works
 
 
-def last_word(
+def last_word(  # noqa: PLR0913 - what is known
     given: Model,
     asked: Freed,
     refusal: FixError | None,
     *,
     outputs: Mapping[str, int | None] | None = None,
     running: bool = False,
+    told: Told | None = None,
 ) -> LastWord:
-    """Whether a model is right as it is; `refusal`: what a rule says, None where rules would rewrite it.
+    """Whether a model is right as it is; `refusal`: what a rule says, None where none refuses it.
 
     A rule is believed unless the terms prove it wrong, for every batch, as at a hundred samples they may be mixed: one
     that saw samples mixed, one that would rewrite a model which names its batch, and any of a model that was exported
     for one batch and would be written with another one.  Where runs may overrule it, they are asked first, if any are.
-    `outputs`: the axes at which a rewritten model has its samples.
+    `outputs`: the axes at which a rewritten model has its samples; None without a refusal too: no rule was asked yet,
+    and the terms prove it right for every batch by themselves, or say nothing.  `told`: what they said of it before.
     """
     fixed = _is_fixed(given.ir, asked)
     size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
     doubted = fixed or refusal is None or refusal.code == "mixes-samples"
     if _is_final(given.ir, asked, refusal, size, fixed=fixed) or (not running and _fails(given.ir, asked, size)):
-        return LastWord(False, asked)
+        return LastWord(False, asked, given.ir)
     copy, _ = with_batch(given.ir, asked)
     word = LastWord(None, asked, copy, fixed, doubted)
     if running and not doubted:
         return word
-    proof = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
+    told, place = {} if told is None else told, (*sorted(batch_of(asked)[0].items()),)
+    if place not in told:
+        told[place] = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
+    proof, first = told[place], refusal is None and outputs is None
     if proof is None:
-        may = not doubted or _may_be_proven(given.ir, copy, asked, size, outputs)
+        may = not doubted or (not first and _may_be_proven(given.ir, copy, asked, size, outputs))
         return word if may else word._replace(works=False)
     if not proof.holds or (doubted and not proof.always):
         return word._replace(works=False if doubted else None)
     found = places_of(proof)
     works = not fixed or declared_outputs(given.ir, copy, found, batch_of(asked)[1])
-    return word._replace(works=works and (outputs is None or is_as_repaired(given.ir, found, outputs)), proof=proof)
+    if refusal is None:
+        works = is_as_repaired(given.ir, found, outputs or {})
+    return word._replace(works=works and not (first and leaves_work(given.ir, asked, found)), proof=proof)
 
 
 def _is_final(model: ir.Model, asked: Freed, refusal: FixError | None, size: int, *, fixed: bool) -> bool:
@@ -209,14 +220,15 @@ def _may_be_proven(
 
 def with_batch(model: ir.Model, asked: AskedAxes) -> tuple[ir.Model, bool]:
     """The model with the batch declared under its name, and whether that had been a number."""
-    copy, fixed = model.clone(), _is_fixed(model, asked)
+    if not _is_fixed(model, asked):
+        return called(model, asked), False
+    copy = model.clone()
     for value in copy.graph.inputs:
         declare(value, asked.get(value.name or "", {}))
-    if fixed:  # what else is declared may be for the old batch only
-        for node in copy.graph.all_nodes():
-            for value in node.outputs:
-                value.shape = None
-    return copy, fixed
+    for node in copy.graph.all_nodes():  # what else is declared may be for the old batch only
+        for value in node.outputs:
+            value.shape = None
+    return copy, True
 
 
 def _is_fixed(model: ir.Model, asked: AskedAxes) -> bool:

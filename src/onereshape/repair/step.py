@@ -41,7 +41,8 @@ class Fixed:
     changes: tuple[Change, ...]
     """What was rewritten, in the order of the graph; declared dims are not among them."""
     certificate: Certificate | None
-    """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
+    """What onnxruntime and the term run said of both models, or of one that is right as it is; None where they were not
+    asked.  Its status is `proven`,
     `certified`, `fitted` (on the exports that were given) or, where that was asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
     """What the freed sizes must satisfy."""

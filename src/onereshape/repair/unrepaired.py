@@ -1,7 +1,8 @@
-"""A model that no rule frees, and that needs no repair: as it is, or with its batch declared, it answers like itself.
+"""A model that needs no repair: as it is, or with its batch declared, it answers for N samples as for each of them.
 
-Rules know operators; that a model with an operator which nobody wrote a rule for takes any batch already is shown by
-running it, sample by sample and at once.
+Where it names its batch, the terms are asked before any rule: what they prove is not planned.  Rules know operators;
+that a model with an operator which nobody wrote a rule for takes any batch already is shown by running it, sample by
+sample and at once.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-import onnx_ir as ir
-
 from onereshape.formats.model import Model, refreshed
 from onereshape.formats.onnx.onnx_sound import blamed
 from onereshape.graphs.exports import Freed
 from onereshape.graphs.likely_batch import said
 from onereshape.graphs.request import batch_size, requested
 from onereshape.ground.errors import FixError, ReshapeError
-from onereshape.ground.isolation.budget import OutOfTime, late, limited
+from onereshape.ground.isolation.budget import Limits, OutOfTime, halved, late, limited
+from onereshape.prove.certificate import Certificate
 from onereshape.prove.pairing import carried, lost_axes
 from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
@@ -26,6 +26,7 @@ from onereshape.prove.runs.trial import batch_of
 from onereshape.repair.last_word import (
     WAY_OUT,
     LastWord,
+    Told,
     declared_outputs,
     final,
     has_way_out,
@@ -36,13 +37,86 @@ from onereshape.repair.last_word import (
 from onereshape.repair.longest import tell_longest
 from onereshape.repair.step import Fixed, Wish, certificate_of, step
 
+Outputs = Mapping[str, Carried | None]
+"""Where outputs carry the batch."""
 
-def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simplify: bool) -> Fixed:
+
+class AsItIs:
+    """A model under the question whether it needs a repair; its terms are asked once for each place of its batch."""
+
+    def __init__(self, given: Model, wish: Wish) -> None:
+        self._given, self._wish = given, wish
+        self._told: Told = {}
+
+    def proven(self, asked: Freed) -> Fixed | None:
+        """The model itself, where it names its batch and the terms prove it right for any, before a rule is asked."""
+        try:
+            return self._certified(asked, None, limit=halved(self._wish.limit))
+        except OutOfTime:
+            return None  # the other half is for the rules
+
+    def in_place_of(self, repaired: Fixed) -> Fixed | None:
+        """The model itself in place of one that rules have rewritten, where runs choose sizes for the terms."""
+        if not repaired.changes:
+            return None
+        shown = () if repaired.certificate is None else repaired.certificate.outputs
+        found = self._certified(repaired.freed, None, {each.name: each.axis for each in shown})
+        return None if found is None else replace(found, notes=("its batch is right at any size already",))
+
+    def refused(self, asked: Freed, refusal: FixError) -> Fixed | None:
+        """The model where a rule refuses it, and runs and terms say that it works all the same."""
+        first, _ = batch_of(asked)
+        for place in places(self._given, asked, likely=self._wish.likely):
+            found = self._certified(place, refusal)
+            if found is not None:
+                moved = {name: axis for name, axis in batch_of(place)[0].items() if first.get(name) != axis}
+                note = f"took {said(moved)}: runs show that the batch is there too"
+                return replace(found, notes=(note,)) if moved else found
+        return None
+
+    def _certified(
+        self,
+        asked: Freed,
+        refusal: FixError | None,
+        repaired: Mapping[str, int | None] | None = None,
+        *,
+        limit: Limits | None = None,
+    ) -> Fixed | None:
+        """The model, or it with its batch declared, beside itself at one sample; None where that is not believed.
+
+        `repaired`: the axes at which a model that rules have rewritten has its samples.
+        """
+        given, wish = self._given, self._wish
+        if not wish.certify:
+            return None
+        try:
+            with limited(limit or wish.limit), blamed(given):
+                word = last_word(given, asked, refusal, outputs=repaired, running=True, told=self._told)
+                compared = None if word.works is False else _compared(given, word, wish)
+        except OutOfTime:
+            raise
+        except ReshapeError:
+            return None
+        if compared is None:
+            return None
+        fixed, outputs, certificate = compared
+        if certificate.status == "out-of-time":
+            raise late(wish.limit.seconds)
+        believed = certificate.for_all if word.doubted else certificate.holds
+        if not believed or (repaired is not None and not is_as_repaired(given.ir, outputs, repaired)):
+            return None
+        notes = tuple(f"output {name} has no axis for the batch where that is 1" for name in _lost(outputs))
+        return Fixed(refreshed(fixed) if word.fixed else given, (), certificate, (), asked, notes)
+
+
+def otherwise(  # noqa: PLR0913 - what is known of it
+    found: Fixed, asked: Freed, wish: Wish, refusal: FixError, as_it_is: AsItIs, *, simplify: bool
+) -> Fixed:
     """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
     asked = requested(found.model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
     try:
-        works = _as_it_is(found.model, asked, wish, refusal) if wish.certify else None
+        works = as_it_is.refused(asked, refusal)
     except OutOfTime as over:
         refusal.add_note(f"whether it works all the same was not found out: the time was over {over.after}")
         raise refusal from None
@@ -59,79 +133,25 @@ def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simp
     raise refusal
 
 
-def _as_it_is(given: Model, asked: Freed, wish: Wish, refusal: FixError) -> Fixed | None:
-    """The model without any repair, where a rule refuses it, and runs and terms say that it works all the same."""
-    first, _ = batch_of(asked)
-    for place in places(given, asked, likely=wish.likely):
-        found = _certified(given, place, wish, refusal)
-        if found is not None:
-            moved = {name: axis for name, axis in batch_of(place)[0].items() if first.get(name) != axis}
-            note = f"took {said(moved)}: runs show that the batch is there too"
-            return replace(found, notes=(note,)) if moved else found
-    return None
-
-
-def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
-    """The model itself in place of one with changes, where it names its batch and the terms prove it right for any."""
-    if not wish.certify or not repaired.changes:
-        return None
-    shown = () if repaired.certificate is None else repaired.certificate.outputs
-    places = {each.name: each.axis for each in shown}
-    found = _certified(given, repaired.freed, wish, None, places)
-    return None if found is None else replace(found, notes=("its batch is right at any size already",))
-
-
-def _certified(
-    given: Model,
-    asked: Freed,
-    wish: Wish,
-    refusal: FixError | None,
-    repaired: Mapping[str, int | None] | None = None,
-) -> Fixed | None:
-    """The model as it is, or with its batch declared, beside itself at one sample; None where that is not believed.
-
-    `repaired`: the axes at which a model that rules have rewritten has its samples.
-    """
-    try:
-        with limited(wish.limit), blamed(given):
-            word = last_word(given, asked, refusal, outputs=repaired, running=True)
-            if word.works is False or word.copy is None:
-                return None
-            asking = _asking(given, word, word.copy, wish)
-            if asking is None:
-                return None
-            fixed = replace(given, content=word.copy)
-            certificate = certificate_of(given, fixed, asked, asking)
-            doubted = certificate.status in {"not proven", "differs", "untested"}
-            if doubted and not word.fixed and not _lost(asking.outputs):
-                lost = lost_axes(word.copy, asked, asking.size, given.folder)
-                if lost:
-                    asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)
-                    certificate = certificate_of(given, fixed, asked, asking)
-    except OutOfTime:
-        raise
-    except ReshapeError:
-        return None
-    if certificate.status == "out-of-time":
-        raise late(wish.limit.seconds)
-    if not (certificate.for_all if word.doubted else certificate.holds):
-        return None
-    if repaired is not None and not is_as_repaired(given.ir, asking.outputs, repaired):
-        return None
-    notes = tuple(f"output {name} has no axis for the batch where that is 1" for name in _lost(asking.outputs))
-    return Fixed(refreshed(fixed) if word.fixed else given, (), certificate, (), asked, notes)
-
-
-def _asking(given: Model, word: LastWord, copy: ir.Model, wish: Wish) -> Comparison | None:
-    """What is asked of a model and of itself with its batch declared; None where no answer would be believed."""
+def _compared(given: Model, word: LastWord, wish: Wish) -> tuple[Model, Outputs, Certificate] | None:
+    """A model with its batch declared, where its outputs carry it, and its certificate; None where none is believed."""
     size = batch_size(given.ir, batch_of(word.asked)[0])
-    outputs = carried(given.ir, copy, word.asked, size, base_dir=given.folder, proof=word.proof)
-    if word.fixed and not declared_outputs(given.ir, copy, outputs, batch_of(word.asked)[1]):
+    outputs: Outputs = carried(given.ir, word.copy, word.asked, size, base_dir=given.folder, proof=word.proof)
+    if word.fixed and not declared_outputs(given.ir, word.copy, outputs, batch_of(word.asked)[1]):
         return None
-    return Comparison("batch", size, outputs, seed=wish.seed, proof=word.proof, progress=wish.progress)
+    fixed = replace(given, content=word.copy)
+    asking = Comparison("batch", size, outputs, seed=wish.seed, proof=word.proof, progress=wish.progress)
+    certificate = certificate_of(given, fixed, word.asked, asking)
+    doubted = certificate.status in {"not proven", "differs", "untested"}
+    if doubted and word.proof is None and not word.fixed and not _lost(outputs):
+        lost = lost_axes(word.copy, word.asked, size, given.folder)
+        if lost:
+            outputs = {**outputs, **lost}
+            certificate = certificate_of(given, fixed, word.asked, replace(asking, outputs=outputs))
+    return fixed, outputs, certificate
 
 
-def _lost(outputs: Mapping[str, Carried | None]) -> list[str]:
+def _lost(outputs: Outputs) -> list[str]:
     """The outputs that lose their axis at one sample."""
     return [name for name, place in outputs.items() if place is not None and place.lost]
 

@@ -96,6 +96,11 @@ def whole(seconds: float, memory: int | None) -> Limits:
     return replace(limit, until=min(time.monotonic() + limit.seconds, limits().until))
 
 
+def halved(limit: Limits) -> Limits:
+    """Limits with half of the time that is left."""
+    return replace(limit, until=time.monotonic() + limit.left / 2)
+
+
 @contextmanager
 def limited(limit: Limits) -> Iterator[None]:
     """Sets the limits of everything inside."""

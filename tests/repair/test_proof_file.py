@@ -304,10 +304,21 @@ def test_in_place_there_is_no_original_left(here: Path, capsys: Captured) -> Non
     assert "--in-place leaves no original" in error
 
 
-def test_nothing_to_repair_is_nothing_to_keep(here: Path, capsys: Captured) -> None:
+def test_the_certificate_of_a_model_that_is_right_as_it_is_can_be_checked(here: Path, capsys: Captured) -> None:
     kept(here, capsys)
 
     code, said, _ = ran(capsys, "fix", "out.onnx", "-o", "again.onnx", "--batch", "--certificate", "p.json")
+    assert (code, said.endswith("byte for byte\nthe certificate is kept in p.json\n")) == (0, True)
+
+    code, said, _ = ran(capsys, "certify", "--proof", "p.json")
+    assert (code, "proven" in said) == (0, True)
+
+
+def test_nothing_to_repair_may_be_nothing_to_keep(here: Path, capsys: Captured) -> None:
+    """Where rules say so, and no proof was asked for."""
+    written("g (float[N, 6, T] x) => (float[N, 2, M] y) <int64[3] t = {0, 2, -1}> { y = Reshape(x, t) }", here)
+
+    code, said, _ = ran(capsys, "fix", "m.onnx", "-o", "again.onnx", "--batch", "--certificate", "p.json")
 
     assert (code, said.endswith("byte for byte, so there is no certificate to keep\n")) == (0, True)
     assert not (here / "p.json").exists()

@@ -141,20 +141,25 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "kept": kept,
     }
     if fixed.model is model:
-        none = "" if args.certificate is None else ", so there is no certificate to keep"
+        none = "" if args.certificate is None or kept else ", so there is no certificate to keep"
         said = [shown(each) for each in fixed.notes]
         said += [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
         same = f"{shown_output(written)} is {shown_source(path)}, byte for byte{none}"
         if unwritten:
             why = "its weights are in another folder (--copy-weights copies both)"
             same = f"{shown_output(written)} is not written: {why}"
-        return [*said, f"nothing to repair; {same}"], machine
+        return [*said, f"nothing to repair; {same}", *_where(kept)], machine
     lines = _diff(fixed.changes, None if written == STREAM else paint()) if args.diff else []
     lines += [*_table(rows(before, after), path, written), *map(shown, fixed.notes)]
     lines += [f"holds if {shown(each)}" for each in fixed.conditions]
     lines.append(shown(_certified(fixed.certificate)))
     lines.append(f"{_count(len(fixed.changes), 'change')}, written to {shown_output(written)}")
-    return [*lines, *([f"the certificate is kept in {kept}"] if kept else [])], machine
+    return [*lines, *_where(kept)], machine
+
+
+def _where(kept: str | None) -> list[str]:
+    """The line that says where the certificate is kept, if it is."""
+    return [f"the certificate is kept in {kept}"] if kept else []
 
 
 def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:

@@ -40,7 +40,7 @@ _PLAIN: Final = frozenset(
 """Types whose elements are whole bytes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Bulk:
     """The bytes of one initializer, and what stands for them in a message."""
 

@@ -1,10 +1,11 @@
 """Running a model with its engine: the one place that opens sessions, feeds them and reads what they say.
 
 An ONNX model is run by ONNX Runtime, the image of an OpenVINO IR by OpenVINO as the IR that it is.  The engine runs
-apart, in a child process (`served` and `served_openvino` are its side of it).  A model goes there as bytes, a large one
-as a temporary file, which the engine need not have in memory beside what it makes of it; weights in other files stay
-there.  What the engine refuses, and whatever ends it, becomes a `Refusal` with one line of text.  What
-is fed, and what the answers mean, is left to others.
+apart, in a child process (`served` and `served_openvino` are its side of it).  A model goes there as bytes.  Large
+weights that were read go there as a file of their own, which is written once for all models that have them (`mapped`);
+weights in other files stay where they are; any other large model is a temporary file, which the engine need not have in
+memory beside what it makes of it.  What the engine refuses, and whatever ends it, becomes a `Refusal` with one line of
+text.  What is fed, and what the answers mean, is left to others.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ import onnx_ir as ir
 
 from onereshape.formats.ir_as_onnx.drawing import net_of
 from onereshape.formats.ir_as_onnx.ir_writing import written
+from onereshape.formats.onnx.onnx_bulk import Bulk
 from onereshape.formats.onnx.onnx_lists import message, whole
 from onereshape.formats.openvino.openvino_xml import encoded
 from onereshape.formats.refusals import cause
@@ -28,6 +30,7 @@ from onereshape.ground.isolation.budget import OutOfTime, limits
 from onereshape.ground.isolation.messages import bytes_array
 from onereshape.ground.isolation.room import Child, Ended, Ending, ask, here
 from onereshape.ground.numpy_types import Array
+from onereshape.prove.engines.mapped import put_out
 from onereshape.prove.engines.turning import endless
 
 __all__ = ["Array", "Refusal", "Session", "engine_name", "engine_of", "folder_of", "prepare"]
@@ -165,8 +168,9 @@ def _child(served: str) -> Child:
 def _for_onnxruntime(model: ir.Model, base_dir: str, optimize: bool) -> tuple[dict[str, Any], dict[str, Array]]:
     tensors = [*_tensors(model)]
     external = any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors)
-    told = {"folder": str(Path(base_dir).resolve()), "external": external, "optimize": optimize}
-    return told, {"model": bytes_array(_content(model, tensors))}
+    content, folder = _content(model, tensors, mapped=not external)
+    told = {"folder": folder or str(Path(base_dir).resolve()), "external": external or bool(folder)}
+    return told | {"optimize": optimize}, {"model": bytes_array(content)}
 
 
 @contextmanager
@@ -225,7 +229,8 @@ def _tensors(model: ir.Model) -> Iterator[ir.TensorProtocol]:
                     yield attribute.value  # as_tensor() takes a hundred times as long
 
 
-def _content(model: ir.Model, tensors: Iterable[ir.TensorProtocol]) -> bytes:
+def _content(model: ir.Model, tensors: Iterable[ir.TensorProtocol], *, mapped: bool) -> tuple[bytes, str]:
+    """The message of a model, and the folder that its large weights are put into; "" where they are in the message."""
     inside = sum(tensor.nbytes for tensor in tensors if not isinstance(tensor, ir.ExternalTensor))
     if inside > _LARGEST:
         raise Refusal(
@@ -234,7 +239,11 @@ def _content(model: ir.Model, tensors: Iterable[ir.TensorProtocol]) -> bytes:
         )
     try:
         proto, lists = message(model)
+        folder = ""
+        if mapped and sum(len(each.content) for each in lists.values() if isinstance(each, Bulk)) >= _LARGE:
+            with suppress(OSError):  # no room there: within the message then
+                folder, lists = put_out(proto, lists)
         content = whole(proto.SerializeToString(), lists)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir or protobuf say
         raise Refusal(f"the model cannot be serialised: {cause(error)}") from None
-    return content
+    return content, folder

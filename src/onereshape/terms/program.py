@@ -22,6 +22,8 @@ from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
 
 Scope = dict[ir.Value, Value]
+Weights = dict[int, tuple[ir.TensorProtocol, Tensor]]
+"""Tensors of models as numbers, by their identity; they are held, so that no other one gets it."""
 Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 """Sees the results of each node, and returns them, perhaps with their growth."""
 Outcome = tuple[dict[str, Value], Notes]
@@ -44,6 +46,7 @@ class Program:
         hashing: Hashing,
         limits: Limits,
         records: Mapping[tuple[str, str], Record] = RECORDS,
+        weights: Weights | None = None,
     ) -> None:
         self.model = model
         self.hashing = hashing
@@ -52,6 +55,8 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
+        self.weights: Weights = {} if weights is None else weights
+        """What is known of the weights; two models that have the same ones may share it, if their hashes are one."""
         self.known: dict[ir.Node, FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
@@ -68,6 +73,12 @@ class Program:
         """The outputs by name, and the notes of all nodes; `samples` is the N of this run."""
         (found,) = side_by_side(self.steps(feeds, observe, samples, orders))
         return found
+
+    def weight(self, tensor: ir.TensorProtocol) -> Tensor:
+        """A tensor of the model as numbers."""
+        if id(tensor) not in self.weights:
+            self.weights[id(tensor)] = tensor, numbers(_array(tensor), tensor.dtype)
+        return self.weights[id(tensor)][1]
 
     def steps(
         self,
@@ -198,7 +209,7 @@ class _Run:
             if tensor is None:
                 raise NotProven(f"{value.name!r} is made by nothing that was run")
             try:
-                constants[value] = numbers(_array(tensor), tensor.dtype)
+                constants[value] = self.program.weight(tensor)
             except (ValueError, TypeError, OSError):
                 raise NotProven(f"the data of {value.name!r} cannot be read") from None
         return constants[value]

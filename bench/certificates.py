@@ -1,33 +1,39 @@
-"""The cost of a proof on terms, beside one run of the same model by onnxruntime.
+"""The cost of a proof on terms and of a whole certificate, beside onnxruntime and onnxsim.
 
-    python bench/certificates.py [FOLDER] [--largest]
+    python bench/certificates.py [FOLDER] [--largest | --only NAME]
 
 First the models of a folder with a manifest.json (tests/data/corpus is the default): each is repaired without a
-certificate, and what is timed is `prove_batch` of the original and the repaired model.  Then ResNet-50 and ViT-B/16 of
-random weights, which are made here, each in a process of its own: its peak memory is what the proof takes above what
-the process had when both models were read.  onnxruntime runs the original on one sample, with one thread, after it.
-All seconds are CPU time, as all use one thread.  --largest leaves the folder out.
+certificate, and what is timed is `prove_batch` of the original and the repaired model, in CPU time, beside one run.
+
+Then a BERT-base, a ViT-B/16, a Swin-T, a GPT-2 and a ResNet-50 of random weights, which are made here
+(`drawings.py`): `fix(batch=True)` by its parts, from the file to another one, `onnxsim.simplify` of the same file where
+that is installed, and the model read, run once and written.  Each is done twice in a process of its own: once for the
+time, once for the memory, which is that of the process and of the engine's together (Pss: a page that both have mapped
+counts once), and that of the first alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import importlib.util
 import json
-import resource
+import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -36,7 +42,9 @@ from tests.arbiter import _declared, drawn, entries  # noqa: E402
 from tests.running import session  # noqa: E402
 
 import onereshape as orx  # noqa: E402
+from bench.drawings import DRAWN  # noqa: E402
 from onereshape.ground.errors import FixError  # noqa: E402
+from onereshape.ground.isolation.room import here  # noqa: E402
 from onereshape.terms import hashing  # noqa: E402
 from onereshape.terms.proof import Proof  # noqa: E402
 from onereshape.terms.prove import prove_batch  # noqa: E402
@@ -44,112 +52,6 @@ from onereshape.terms.prove import prove_batch  # noqa: E402
 Array = np.ndarray[Any, Any]
 SEED = 20240
 RUNS = 5
-
-
-# The large models
-
-
-class Drawing:
-    """A graph under construction, with random weights."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.weights: list[Any] = []
-        self.rng = np.random.default_rng(0)
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        name = f"{op}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, list(inputs), [f"{name}:0"], name, **attributes))
-        return f"{name}:0"
-
-    def weight(self, *dims: int, scale: float = 0.02) -> str:
-        return self.constant(self.rng.standard_normal(dims, np.float32) * np.float32(scale))
-
-    def constant(self, array: Array) -> str:
-        name = f"weight_{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(array, name))
-        return name
-
-    def target(self, *dims: int) -> str:
-        return self.constant(np.array(dims))
-
-    def save(self, path: Path, given: list[int], output: str, made: list[int]) -> None:
-        self.nodes.append(helper.make_node("Identity", [output], ["y"], "last"))
-        ends = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in (("x", given), ("y", made))
-        ]
-        graph = helper.make_graph(self.nodes, path.stem, ends[:1], ends[1:], self.weights)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
-
-
-def resnet(path: Path) -> None:
-    """ResNet-50 with 1000 classes, for one image of 224 x 224; a Reshape to [1, 2048] is before the last layer."""
-    drawing = Drawing()
-
-    def layer(  # noqa: PLR0913 - what a layer is
-        data: str, channels: int, outputs: int, kernel: int, *, stride: int = 1, relu: bool = True
-    ) -> str:
-        weight = drawing.weight(outputs, channels, kernel, kernel, scale=(2 / channels / kernel**2) ** 0.5)
-        data = drawing.add("Conv", data, weight, strides=[stride] * 2, pads=[kernel // 2] * 4)
-        ones = [np.ones(outputs, np.float32), np.zeros(outputs, np.float32)] * 2
-        data = drawing.add("BatchNormalization", data, *map(drawing.constant, (ones[0], ones[1], ones[1], ones[0])))
-        return drawing.add("Relu", data) if relu else data
-
-    data = layer("x", 3, 64, 7, stride=2)
-    data, channels = drawing.add("MaxPool", data, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]), 64
-    for stage, (width, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3))):
-        for block in range(blocks):
-            stride = 2 if stage and not block else 1
-            inside = layer(layer(data, channels, width, 1), width, width, 3, stride=stride)
-            inside = layer(inside, width, 4 * width, 1, relu=False)
-            beside = data if block else layer(data, channels, 4 * width, 1, stride=stride, relu=False)
-            data, channels = drawing.add("Relu", drawing.add("Add", inside, beside)), 4 * width
-    data = drawing.add("Reshape", drawing.add("GlobalAveragePool", data), drawing.target(1, 2048))
-    data = drawing.add("Gemm", data, drawing.weight(1000, 2048), drawing.weight(1000), transB=1)
-    drawing.save(path, [1, 3, 224, 224], data, [1, 1000])
-
-
-def vision_transformer(path: Path) -> None:
-    """ViT-B/16 with 1000 classes, for one image of 224 x 224; the batch is baked into every Reshape."""
-    drawing = Drawing()
-    width, heads, tokens = 768, 12, 197
-
-    def linear(data: str, inputs: int, outputs: int) -> str:
-        return drawing.add("Add", drawing.add("MatMul", data, drawing.weight(inputs, outputs)), drawing.weight(outputs))
-
-    def normal(data: str) -> str:
-        scale = drawing.constant(np.ones(width, np.float32))
-        return drawing.add("LayerNormalization", data, scale, drawing.weight(width), axis=-1)
-
-    def head(data: str) -> str:
-        split = drawing.add("Reshape", linear(data, width, width), drawing.target(1, tokens, heads, width // heads))
-        return drawing.add("Transpose", split, perm=[0, 2, 1, 3])
-
-    def number(value: float) -> str:
-        return drawing.constant(np.array(value, np.float32))
-
-    data = drawing.add("Conv", "x", drawing.weight(width, 3, 16, 16), drawing.weight(width), strides=[16, 16])
-    data = drawing.add("Transpose", drawing.add("Reshape", data, drawing.target(1, width, 196)), perm=[0, 2, 1])
-    token = drawing.add("Expand", drawing.weight(1, 1, width), drawing.target(1, 1, width))
-    data = drawing.add("Add", drawing.add("Concat", token, data, axis=1), drawing.weight(1, tokens, width))
-    for _ in range(12):
-        before = normal(data)
-        query, key, value = head(before), head(before), head(before)
-        scores = drawing.add("MatMul", query, drawing.add("Transpose", key, perm=[0, 1, 3, 2]))
-        parts = drawing.add("Softmax", drawing.add("Mul", scores, number((width // heads) ** -0.5)), axis=-1)
-        joined = drawing.add("Transpose", drawing.add("MatMul", parts, value), perm=[0, 2, 1, 3])
-        joined = drawing.add("Reshape", joined, drawing.target(1, tokens, width))
-        data = drawing.add("Add", data, linear(joined, width, width))
-        wide = linear(normal(data), width, 4 * width)
-        curve = drawing.add("Add", drawing.add("Erf", drawing.add("Div", wide, number(2**0.5))), number(1))
-        wide = drawing.add("Mul", drawing.add("Mul", wide, curve), number(0.5))
-        data = drawing.add("Add", data, linear(wide, 4 * width, width))
-    first = drawing.add("Gather", normal(data), drawing.constant(np.array(0)), axis=1)
-    data = drawing.add("Gemm", first, drawing.weight(1000, width), drawing.weight(1000), transB=1)
-    drawing.save(path, [1, 3, 224, 224], data, [1, 1000])
-
-
-LARGE: dict[str, Callable[[Path], None]] = {"ResNet-50": resnet, "ViT-B/16": vision_transformer}
 
 
 # The clock
@@ -179,38 +81,153 @@ def said_of(proof: Proof) -> str:
     return "proven for every N" if proof.always else f"proven at some N: {proof.not_always}"
 
 
-def peak() -> float:
-    """The most megabytes that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# The large models
 
 
-def child(folder: Path) -> None:
-    """One large model: prints what was measured."""
-    original, repaired = (ir.load(folder / name) for name in ("original.onnx", "repaired.onnx"))
-    before = peak()
-    proof, seconds = proof_of(original, repaired, {"x": 0})
-    taken = peak() - before
-    sample = np.random.default_rng(1).standard_normal((1, 3, 224, 224)).astype(np.float32)
-    print(json.dumps([said_of(proof), seconds, taken, engine(folder / "original.onnx", {"x": sample})]))
+class Parts:
+    """The seconds that functions take, each under its own name, without those of another inside."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._inside: list[str] = []
+
+    def time(self, part: str, owner: Any, name: str) -> None:
+        """Has a function of a module or a class timed from now on."""
+        asked = getattr(owner, name)
+
+        @wraps(asked)
+        def timed(*args: Any, **named: Any) -> Any:
+            return self.run(part, lambda: asked(*args, **named))
+
+        setattr(owner, name, timed)
+
+    def run(self, part: str, asked: Callable[[], Any]) -> Any:
+        start = perf_counter()
+        self._inside.append(part)
+        try:
+            return asked()
+        finally:
+            taken = perf_counter() - start
+            self._inside.pop()
+            self.seconds[part] = self.seconds.get(part, 0) + taken
+            if self._inside:
+                self.seconds[self._inside[-1]] = self.seconds.get(self._inside[-1], 0) - taken
 
 
-def make(name: str, folder: Path) -> None:
-    """Writes a large model and its repair."""
-    LARGE[name](folder / "original.onnx")
-    orx.save(orx.fix(folder / "original.onnx", batch={"x": 0}, certify=False).model, folder / "repaired.onnx")
+def fixed(path: Path) -> dict[str, Any]:
+    """`fix` of a large model from its file to another."""
+    from onereshape.prove.engines.engine import Session  # noqa: PLC0415
+    from onereshape.repair import batch_work  # noqa: PLC0415
+    from onereshape.terms import prove  # noqa: PLC0415
+
+    parts = Parts()
+    for name in ("prove_batch", "prove_same"):  # before those who import them
+        parts.time("proof", prove, name)
+    parts.time("plan", batch_work, "batch_work")
+    parts.time("engine", Session, "_load")
+    parts.time("engine", Session, "run")
+    model = parts.run("load", lambda: orx.load(path))
+    found = parts.run("rest", lambda: orx.fix(model, batch=True))
+    parts.run("write", lambda: found.model.save(path.with_name("fixed.onnx")))
+    return {**parts.seconds, "said": found.certificate.summary if found.certificate else ""}
 
 
-def large() -> None:
-    """Each large model in processes of their own: a child's peak is no less than what its parent had."""
-    print(f"{'':12}{'seconds':>9}{'MB':>7}{'onnxruntime':>13}{'ratio':>7}  verdict")
-    for name in LARGE:
+def simplified(path: Path) -> dict[str, Any]:
+    """`onnxsim.simplify` of it."""
+    import onnxsim  # noqa: PLC0415 - it need not be installed
+
+    parts = Parts()
+    model = parts.run("load", lambda: onnx.load(path))
+    short, _ = parts.run("simplify", lambda: onnxsim.simplify(model))
+    parts.run("write", lambda: onnx.save(short, path.with_name("simplified.onnx")))
+    return parts.seconds
+
+
+def ran(path: Path) -> dict[str, Any]:
+    """The model read, run once by onnxruntime and written."""
+    parts = Parts()
+    model = parts.run("load", lambda: onnx.load(path))
+    dims = {each.name: [dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in model.graph.input}
+    feed = {name: np.ones(each, np.float32 if name == "x" else np.int64) for name, each in dims.items()}
+    running = parts.run("session", lambda: session(path, optimized=True))
+    parts.run("run", lambda: running.run(None, feed))
+    parts.run("write", lambda: onnx.save(model, path.with_name("written.onnx")))
+    return parts.seconds
+
+
+WAYS: dict[str, Callable[[Path], dict[str, Any]]] = {"fix": fixed, "onnxsim": simplified, "plain": ran}
+
+
+def resident(process: int) -> tuple[int, int]:
+    """The bytes of a process, and of all that it has started too; what several have mapped counts once."""
+    folder = Path(f"/proc/{process}")
+    try:
+        said = re.search(r"^Pss: +([0-9]+) kB", (folder / "smaps_rollup").read_text(), re.MULTILINE)
+        begun = (folder / "task" / str(process) / "children").read_text().split()
+    except OSError:  # it has gone
+        return 0, 0
+    own = int(said[1]) * 1024 if said else 0
+    return own, own + sum(resident(int(each))[1] for each in begun)
+
+
+def asked(way: str, path: Path, *, watched: bool) -> tuple[dict[str, Any], float, tuple[int, int]]:
+    """One way in a process of its own: its seconds by part, those of all processors, and the peaks if it is watched."""
+    command = [sys.executable, __file__, str(path), "--way", way]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:  # noqa: S603
+        own = both = 0
+        while watched and process.poll() is None:
+            one, all_of_it = resident(process.pid)
+            own, both = max(own, one), max(both, all_of_it)
+            sleep(0.02)
+        said = process.stdout.read() if process.stdout else ""
+        if process.wait():
+            raise SystemExit(f"{way} of {path.name} has failed")
+    found = json.loads(said.splitlines()[-1])
+    return found, found.pop("cpu"), (own, both)
+
+
+def answer(way: str, path: Path) -> None:
+    """Prints what `asked` reads; the engine's process has ended before its time is known."""
+    before = os.times()
+    found = WAYS[way](path)
+    gc.collect()
+    if way == "fix":
+        here().end()
+    after = os.times()
+    print(json.dumps({**found, "cpu": sum(after[:4]) - sum(before[:4])}))
+
+
+def large(names: Sequence[str]) -> None:
+    """Each large model, fixed, simplified by onnxsim, and read, run and written."""
+    there = importlib.util.find_spec("onnxsim") is not None
+    print(
+        "\nSeconds of the clock; `cpu` are those of all processors; peaks are multiples of the file."
+        + ("" if there else "  onnxsim is not installed, and is left out.")
+    )
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            for words in (["--make", name], ["--child"]):
-                done = subprocess.run(  # noqa: S603 - our own code
-                    [sys.executable, __file__, *words, folder], check=True, capture_output=True, text=True
-                )
-        verdict, seconds, taken, run = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name:12}{seconds:9.2f}{taken:7.0f}{run:13.3f}{seconds / run:7.1f}  {verdict}", flush=True)
+            path = Path(folder) / "original.onnx"
+            DRAWN[name](path)
+            size, totals = path.stat().st_size, {}
+            print(f"{name}, {size / 2**20:.0f} MB", flush=True)
+            for way in WAYS:
+                if way == "onnxsim" and not there:
+                    continue
+                found, cpu, _ = asked(way, path, watched=False)
+                said = found.pop("said", "")
+                totals[way] = sum(found.values()), cpu
+                _, _, (own, both) = asked(way, path, watched=True) if sys.platform == "linux" else ({}, 0, (0, 0))
+                parts = ", ".join(f"{part} {seconds:.2f}" for part, seconds in found.items())
+                peaks = f"peak {both / size:.2f}" + (f" (without the engine {own / size:.2f})" if both > own else "")
+                print(f"  {way:8}{totals[way][0]:6.2f} s, cpu {cpu:6.2f}, {peaks}: {parts}", flush=True)
+                if said:
+                    print(f"  {'':8}{said}")
+            ratios = [
+                f"{totals['fix'][0] / clock:.1f} times {way} (cpu {totals['fix'][1] / cpu:.1f})"
+                for way, (clock, cpu) in totals.items()
+                if way != "fix"
+            ]
+            print(f"  fix is {', '.join(ratios)}", flush=True)
 
 
 def corpus(folder: Path) -> None:
@@ -240,22 +257,19 @@ def corpus(folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The cost of a proof on terms, beside onnxruntime.")
+    parser = argparse.ArgumentParser(description="The cost of a proof and of a certificate, beside other tools.")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "tests" / "data" / "corpus")
     parser.add_argument("--largest", action="store_true", help="the large models alone")
-    parser.add_argument("--make", help=argparse.SUPPRESS)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.make:
-        make(asked.make, asked.folder)
-        return
-    if asked.child:
-        child(asked.folder)
+    parser.add_argument("--only", choices=[*DRAWN], help="one of the large models, alone")
+    parser.add_argument("--way", choices=[*WAYS], help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    if told.way:
+        answer(told.way, told.folder)
         return
     print(f"onereshape {orx.__version__}, kernels: {'yes' if hashing.available() else 'no'}")
-    if not asked.largest:
-        corpus(asked.folder)
-    large()
+    if not (told.largest or told.only):
+        corpus(told.folder)
+    large([told.only] if told.only else [*DRAWN])
 
 
 if __name__ == "__main__":

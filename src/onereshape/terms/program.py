@@ -22,7 +22,7 @@ from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
 
 Scope = dict[ir.Value, Value]
-Weights = dict[int, tuple[ir.TensorProtocol, Tensor]]
+WeightTensors = dict[int, tuple[ir.TensorProtocol, Tensor]]
 """Tensors of models as numbers, by their identity; they are held, so that no other one gets it."""
 Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 """Sees the results of each node, and returns them, perhaps with their growth."""
@@ -46,7 +46,7 @@ class Program:
         hashing: Hashing,
         limits: Limits,
         records: Mapping[tuple[str, str], Record] = RECORDS,
-        weights: Weights | None = None,
+        weights: WeightTensors | None = None,
     ) -> None:
         self.model = model
         self.hashing = hashing
@@ -55,7 +55,7 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
-        self.weights: Weights = {} if weights is None else weights
+        self.weights: WeightTensors = {} if weights is None else weights
         """What is known of the weights; two models that have the same ones may share it, if their hashes are one."""
         self.known: dict[ir.Node, FixedNode] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}

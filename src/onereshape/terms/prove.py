@@ -24,7 +24,7 @@ from onereshape.terms.batches import (
 from onereshape.terms.first_difference import first_difference
 from onereshape.terms.hashing import Array, Hashing
 from onereshape.terms.limits import Limits
-from onereshape.terms.program import Program, Weights
+from onereshape.terms.program import Program, WeightTensors
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from onereshape.terms.refusal import NotProven
 
@@ -50,7 +50,7 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     every N is of use, and what is none ends soon.
     """
     hashing, bound = Hashing(seed), (limits or Limits()).fitting(original, repaired)
-    weights: Weights = {}
+    weights: WeightTensors = {}
     trial = Trial(
         Program(original, hashing, bound, weights=weights),
         Program(repaired, hashing, bound, weights=weights),
@@ -114,7 +114,7 @@ def prove_same(  # noqa: PLR0913 - what a proof depends on
 ) -> Proof:
     """Whether two models give the same expressions at each of the sizes of their named dims."""
     hashing, bound = Hashing(seed), (limits or Limits()).fitting(original, other)
-    weights: Weights = {}
+    weights: WeightTensors = {}
     first, second = (Program(each, hashing, bound, weights=weights) for each in (original, other))
     trial = Trial(first, second, hashing, {}, "", {}, given or {}, None)
 

@@ -10,10 +10,34 @@ from onereshape.checks.findings.finding import Finding, Findings
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.graphs.edit import Change
-from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
+from onereshape.prove.certificate import Certificate, joined, judged
+from onereshape.prove.evidence import (
+    Asked,
+    AskedEngine,
+    Carried,
+    Compared,
+    Contrast,
+    Differs,
+    Evidence,
+    Exported,
+    Failed,
+    FittedOn,
+    Formula,
+    Held,
+    Measured,
+    Neighbours,
+    Ran,
+    RefusedSize,
+    Terms,
+    TimeOver,
+    Untestable,
+    Unusual,
+)
+from onereshape.prove.judge import Status
 from onereshape.repair.step import Fixed
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import spec
+from onereshape.terms.equivalence import Equivalence
 from onereshape.terms.proof import OutputTerms, Proof
 
 HOSTILE = [
@@ -50,30 +74,38 @@ def proof(name: str, *, always: bool = False, verdict: Any = "proven") -> Proof:
     return Proof(verdict, name, sizes, always, name, (name,), (OutputTerms(name, 0, 1, 6),), 7)
 
 
-def certificate(name: str, status: Status = "certified", **fields: Any) -> Certificate:
-    sizes = ({name: 1}, {name: 2})
-    whole: dict[str, Any] = {
-        "status": status,
-        "reason": name,
-        "kind": "batch",
-        "compared": sizes,
-        "ran": ({name: 3},),
-        "outputs": (
-            OutputAnswer(name, 0, 0.5, 2.0, blind=False),
-            OutputAnswer(name, None, float("nan"), 0.0, blind=True),
-        ),
-        "refused": (RefusedSize({name: 9}, name), RefusedSize({}, name)),
-        "held": (name,),
-        "extremes": (name,),
-        "fitted": sizes,
-        "witnesses": (),
-        "seed": 0,
-        "engine": name,
-        "relative": 1e-3,
-        "absolute": 1e-4,
-        "proof": proof(name),
+def certificate(
+    name: str, status: Status = "certified", *more: Evidence, ran: bool = True, compared: bool = True
+) -> Certificate:
+    """A certificate of that status, with the name wherever a file could put one."""
+    dims = status in {"fitted", "unwitnessed"}
+    outputs = (Measured(name, 0.5, 2.0, 6, 6), Measured(f"{name}b", float("nan"), 0.0, 6, 6, counts=False))
+    sizes = ({name: 1},) if status == "unwitnessed" else ({name: 1}, {name: 2})
+    evidence: list[Evidence] = [
+        Asked("other" if dims else "same" if status == "equivalent" else "batch", 0, 1e-3, 1e-4, {name: Carried(0)}),
+        AskedEngine((name,)),
+        Contrast(name, 1e9),
+        *(Compared(each, outputs) for each in sizes if compared),
+        *([Ran({name: 3})] if ran else []),
+        *(RefusedSize(each, name) for each in ({name: 9}, {})),
+        *(Held("size", (name,), "4"), Unusual(name), Neighbours(name)),
+        *([Exported({name: 1})] if dims else []),
+        *more,
+    ]
+    told = {"output": name, "difference": 0.5, "at": {name: 2}}
+    shown: dict[Status, Evidence] = {
+        "proven": Terms(proof(name, always=True)),
+        "equivalent": Formula(Equivalence("equivalent", "", sizes, 1e-6, "", 1)),
+        "fitted": FittedOn({name: 2}),
+        "untested": Untestable("undrawable", {"why": name}),
+        "out-of-time": TimeOver("after 3 s"),
+        "not proven": Terms(proof(name, verdict="other")),
+        "differs": Differs("value", told, None),
+        "failed": Failed("not-loaded", {"engine": name, "why": name}),
     }
-    return Certificate(**{**whole, **fields})
+    found = judged([*evidence, *([shown[status]] if status in shown else [])])
+    assert found.status == status or not compared
+    return found
 
 
 def fixed(name: str, **fields: Any) -> Fixed:
@@ -103,9 +135,8 @@ def every(name: str) -> list[Any]:
         *found,
         *found[0].outputs,
         *found[0].refused,
-        certificate(name, proof=None),
-        certificate(name, compared=(), ran=()),
-        certificate(name, "fitted", basis=certificate(name)),
+        certificate(name, compared=False, ran=False),
+        joined(certificate(name, "fitted"), certificate(name)),
         fixed(name),
         fixed(name, certificate=None, changes=(), notes=()),
         fixed(name, changes=(change(name),) * 400),

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 import onereshape as orx
 from onereshape.checks.findings.finding import Finding, Findings
 from onereshape.ground.text import as_json, brief
+from onereshape.prove.certificate import joined
 from onereshape.rule.shape import Shape
 from tests.checking import proto
 from tests.checks.results import HOSTILE, NAMES, STATUSES, certificate, change, every, finding, fixed, proof
@@ -80,22 +81,22 @@ def test_names_without_end_take_no_time() -> None:
         (proof("N", verdict="other"), "Proof(other: N)"),
         (proof("y").outputs[0], "OutputTerms(y, batch at axis 0, 6 elements)"),
         (certificate("N"), "Certificate(certified at N = 1, 2, only ran at N = 3)"),
-        (certificate("N", ran=()), "Certificate(certified at N = 1, 2)"),
+        (certificate("N", ran=False), "Certificate(certified at N = 1, 2)"),
         (
-            certificate("N", "proven", proof=proof("N", always=True)),
+            certificate("N", "proven"),
             "Certificate(proven for all N >= 1 and S = 4, compared at N = 1, 2, only ran at N = 3)",
         ),
         (certificate("S", "fitted"), "Certificate(fitted on S = 1, 2)"),
-        (certificate("S", "unwitnessed"), "Certificate(unwitnessed, compared at S = 1, 2, only ran at S = 3)"),
-        (certificate("why", "differs"), "Certificate(differs: why)"),
-        (certificate("why", "failed"), "Certificate(failed: why)"),
-        (certificate("why", "untested"), "Certificate(untested: why)"),
+        (certificate("S", "unwitnessed"), "Certificate(unwitnessed, compared at S = 1, only ran at S = 3)"),
+        (certificate("N", "differs"), "Certificate(differs: output 'N' differs by 0.5 at N = 2)"),
+        (certificate("why", "failed"), "Certificate(failed: why cannot load the repaired model: why)"),
+        (certificate("why", "untested"), "Certificate(untested: why; no sample changed beside others of 1 kind)"),
         (
-            certificate("N", "fitted", ran=(), basis=certificate("S", "fitted")),
+            joined(certificate("S", "fitted"), certificate("N", ran=False)),
             "Certificate(fitted in two steps: fitted on S = 1, 2; then the batch at N = 1, 2)",
         ),
-        (certificate("y").outputs[0], "OutputAnswer(y, batch at axis 0, difference 0.5 of 2, 0 elements)"),
-        (certificate("y").outputs[1], "OutputAnswer(y, no batch, difference nan of 0, 0 elements)"),
+        (certificate("y").outputs[0], "OutputAnswer(y, batch at axis 0, difference 0.5 of 2, 12 elements)"),
+        (certificate("y").outputs[1], "OutputAnswer(yb, no batch, difference nan of 0, 12 elements)"),
         (certificate("N").refused[0], "RefusedSize(N = 9: N)"),
         (certificate("N").refused[1], "RefusedSize(the sizes of the original: N)"),
         (fixed("N"), "Fixed(1 change, certified at N = 1, 2, only ran at N = 3)"),
@@ -114,7 +115,7 @@ def test_what_is_shown(result: Any, expected: str) -> None:
 
 
 def test_nothing_is_called_proven_that_is_not() -> None:
-    shown = {status: repr(certificate("N", status, proof=proof("N", always=True))) for status in STATUSES}
+    shown = {status: repr(certificate("N", status)) for status in STATUSES}
 
     assert [status for status, text in shown.items() if "proven" in text.replace("not proven", "")] == ["proven"]
     assert [status for status, text in shown.items() if "certified" in text] == ["certified"]

@@ -47,7 +47,7 @@ def test_what_is_said_of_a_repair(here: Path, capsys: Captured) -> None:
         " constant Reshape targets | 1         | 1",
         " computed Reshape targets | 0         | 0",
         "proven: for all N >= 1 each output element is the same expression of its own sample's inputs; "
-        "onnxruntime agrees at N = 1, 2, 3, 5; the largest difference is 0",
+        "onnxruntime agrees at N = 1, 2, 3; the largest difference is 0",
         "1 change, written to out.onnx",
     ]
     assert sorted(path.name for path in here.iterdir()) == ["m.onnx", "out.onnx"]
@@ -68,7 +68,7 @@ def test_the_same_for_machines(here: Path, capsys: Captured) -> None:
     assert certificate["seed"] == 7
     assert (certificate["proof"]["verdict"], certificate["proof"]["always"]) == ("proven", True)
     assert certificate["proof"]["seed"] != 7
-    assert (certificate["compared"], certificate["ran"]) == ([{"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}], [])
+    assert (certificate["compared"], certificate["ran"]) == ([{"N": 1}, {"N": 2}, {"N": 3}], [])
     assert [(each["name"], each["difference"]) for each in certificate["outputs"]] == [("y", 0.0)]
 
 

@@ -13,11 +13,10 @@ from onereshape.graphs.request import given_model
 from onereshape.ground.isolation.budget import WHOLE, whole
 from onereshape.prove.certificate import Certificate
 from onereshape.prove.counterexample import read
+from onereshape.prove.evidence import Carried
 from onereshape.prove.replay import replay
 from onereshape.prove.run_both import certify
-from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.runs.drawn_runs import run_drawn
 from tests.models import model
 
 BATCH = {"x": {0: "N"}}
@@ -35,7 +34,7 @@ def batch(original: ir.Model, repaired: ir.Model, *, base_dir: str = ".", **aske
     """What onnxruntime alone says of a batch on axis 0 of x and y, if nothing else is asked."""
     usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST}
     freed = asked.pop("freed", BATCH)
-    found = run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=base_dir).certificate
+    found = certify(original, repaired, freed, Comparison(terms=False, **usual | asked), base_dir=base_dir)
     return shown(found, original, repaired)
 
 
@@ -74,12 +73,12 @@ def other(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a dim that is no batch."""
     usual: dict[str, Any] = {"kind": "other", "size": 1, "outputs": {}}
     freed = asked.pop("freed", {"x": {1: "S"}})
-    found = run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=".").certificate
+    found = certify(original, repaired, freed, Comparison(terms=False, **usual | asked), base_dir=".")
     return shown(found, original, repaired)
 
 
 def same(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a model in which nothing was freed."""
     usual: dict[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
-    found = run_drawn(original, repaired, {}, Comparison(**usual | asked), base_dir=".").certificate
+    found = certify(original, repaired, {}, Comparison(terms=False, **usual | asked), base_dir=".")
     return shown(found, original, repaired)

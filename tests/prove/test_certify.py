@@ -8,7 +8,8 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.prove.run_both import Carried
+from onereshape.prove.engines.engine import Session
+from onereshape.prove.evidence import Carried
 from tests.prove.certifying import batch, both, built, flat
 
 
@@ -41,13 +42,12 @@ def test_who_watches_sees_every_step() -> None:
     seen: list[tuple[int, int, str]] = []
     both(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
 
-    assert [step[0] for step in seen] == list(range(12))
-    assert {step[1] for step in seen} == {11}
-    assert [step[2] for step in seen[4:]] == [
-        "original, 5 of 5",
-        *("N = 1", "N = 2", "N = 3", "N = 5"),
-        "values beyond the usual",
+    assert [step[0] for step in seen] == list(range(8))
+    assert [step[1] for step in seen] == [12] + [7] * 7
+    assert [step[2] for step in seen] == [
         "terms",
+        *(f"original, {number} of 3" for number in (1, 2, 3)),
+        *("N = 1", "N = 2", "N = 3"),
         "proven",
     ]
 
@@ -284,3 +284,37 @@ def test_no_samples_say_nothing() -> None:
         "untested",
         "the original has 0 samples, which say nothing of what one gives",
     )
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_what_is_proven_is_run_a_little_or_all_that_may_differ(thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each distinct input is run once by the original; with `thorough` nothing is left out."""
+    fed: list[dict[str, Any]] = []
+    run = Session.run
+
+    def counted(self: Session, feeds: Any) -> Any:
+        fed.append(feeds)
+        return run(self, feeds)
+
+    monkeypatch.setattr(Session, "run", counted)
+    found = both(flat("1", 1), flat("N", 0), thorough=thorough)
+
+    assert (found.status, found.for_all) == ("proven", True)
+    if thorough:
+        assert found.extremes[:4] == ("large", "negative", "huge", "equal")
+        assert "beside samples that are no numbers" in found.extremes
+        assert [each["N"] for each in found.compared] == [1, 2, 3, 5, 4, 8, 17, 130]
+    else:
+        assert found.extremes == ()
+        assert [feeds["x"].shape[0] for feeds in fed] == [1, 1, 1, 1, 2, 3]
+        assert len({feeds["x"].tobytes() for feeds in fed[:3]}) == 3
+
+
+def test_terms_that_prove_it_at_some_batches_only_leave_all_to_be_run() -> None:
+    body = "(float[{n}, 4] x) => (float[{n}, 4] y) <int64[1] zero = {{0}}, int64[1] far = {{100}}> {{ y = {op} }}"
+    cut = built(body.format(n="N", op="Slice(x, zero, far, zero)"))
+    found = both(built(body.format(n=1, op="Identity(x)")), cut)
+
+    assert found.status == "differs"
+    assert found.proof is not None
+    assert not found.proof.always

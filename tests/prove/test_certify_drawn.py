@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
+from onereshape.prove import words
 from onereshape.prove.engines.engine import Refusal, Session
 from onereshape.prove.runs.settings import Chooser, Setting, held
 from onereshape.prove.values.draw import Manner, draw
@@ -157,8 +158,8 @@ def test_what_could_not_be_drawn_is_said() -> None:
 def test_settings_that_were_all_alike() -> None:
     one, two = Setting({"S": 4}, {"s": np.array([1, 2])}), Setting({"S": 1}, {"s": np.array([1, 2])})
 
-    assert held([one, one]) == ["S was always 4", "input 's' was always [1, 2]"]
-    assert held([one, two]) == ["input 's' was always [1, 2]"]
+    assert [*map(words.held, held([one, one]))] == ["S was always 4", "input 's' was always [1, 2]"]
+    assert [*map(words.held, held([one, two]))] == ["input 's' was always [1, 2]"]
 
 
 # Other dims that the model names: each of them is 1 once, they differ from each other, and from N.
@@ -341,7 +342,7 @@ def test_dims_without_a_name_that_must_be_equal_are_and_it_is_said(name: str) ->
 def test_what_is_equal_in_some_runs_only_is_not_said() -> None:
     settings = [Setting({"a": 4, "b": 4, "c": 4}, {}), Setting({"a": 2, "b": 2, "c": 4}, {})]
 
-    assert held(settings) == ["c was always 4", "a and b were always equal"]
+    assert [*map(words.held, held(settings))] == ["c was always 4", "a and b were always equal"]
 
 
 def test_a_model_of_one_size_is_compared_at_it() -> None:

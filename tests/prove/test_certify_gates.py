@@ -156,5 +156,5 @@ def test_a_large_model_that_is_proven_for_every_batch_has_no_gates_to_try() -> N
     )
     found = both(one, many)
 
-    assert (found.status, found.extremes, found.compared) == ("proven", (), ({"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}))
+    assert (found.status, found.extremes, found.compared) == ("proven", (), ({"N": 1}, {"N": 2}, {"N": 3}))
     assert both(mixing, mixed).status == "differs"  # nothing proves it, and a large value opens the gate

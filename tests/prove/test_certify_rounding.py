@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import pytest
 
-from onereshape.prove import run_both as certifying
-from onereshape.prove.runs.compare import Carried, Distance
+from onereshape.prove.evidence import Carried, Evidence, Rounding
+from onereshape.prove.run_both import certify
+from onereshape.prove.runs import sample_by_sample
+from onereshape.prove.runs.compare import FLOATS, Distance, Meter
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.runs.drawn_runs import Drawn, run_drawn
-from onereshape.prove.runs.reference import settle
-from onereshape.prove.runs.trial import Stop, Trial
+from onereshape.prove.runs.trial import Answers, Stop, Trial
+from onereshape.prove.runs.wanted import Wanted, settle
 from onereshape.prove.values.input_roles import roles_of
+from onereshape.prove.words import sentence
 from tests.prove.certifying import batch, built, other
 
 FREED = {"x": {0: "N"}}
 
 
-def trial(difference: float) -> Trial:
+def settled(difference: float) -> list[Evidence]:
+    """What is noted of an output of scale 0.5 that is so far from what is wanted."""
     model = built("(float[1, 4] x) => (float[1, 4] y) { y = Exp(x) }")
-    found = Trial(model, model, "batch", 1, {"y": Carried(0)}, ".", 0, None)
-    found.distances["y"], found.scales["y"] = Distance(difference, 50.0, 5.0), 0.5
-    return found
+    trial = Trial(model, model, FREED, Comparison("batch", 1, {"y": Carried(0)}), ".")
+    meter = Meter("y", Carried(0), np.full((1, 4), 0.5), FLOATS, FLOATS)
+    wanted = Wanted({"N": 2}, {}, {}, {"y": meter}, [])
+    settle(trial, wanted, {}, {"y": Distance(difference, 50.0, 5.0)}, [])
+    return trial.evidence
 
 
 def test_a_little_is_a_doubt_and_more_is_a_difference() -> None:
-    little, much = trial(0.01), trial(0.1)
-    settle(little, [], {"N": 2})
+    (doubt,) = settled(0.01)
 
-    assert little.doubts == {"y": "output 'y' differs by 0.01 at N = 2, where its scale is 0.5"}
-    with pytest.raises(Stop, match=r"output 'y' differs by 0.1 at N = 2"):
-        settle(much, [], {"N": 2})
+    assert isinstance(doubt, Rounding)
+    assert sentence(doubt) == "output 'y' differs by 0.01 at N = 2, where its scale is 0.5"
+    with pytest.raises(Stop) as stop:
+        settled(0.1)
+    assert sentence(stop.value.record).startswith("output 'y' differs by 0.1 at N = 2")
 
 
 @pytest.mark.parametrize(("body", "status"), [("y = Exp(x)", "proven"), ("y = Abs(x)", "differs")])
 def test_the_terms_decide_a_doubt(body: str, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    original, repaired = (built(f"(float[{n}, 4] x) => (float[{n}, 4] y) {{ y = Exp(x) }}") for n in (1, "N"))
+    """A run that differs a little: of the same terms it is rounding, of others a difference."""
+    original = built("(float[1, 4] x) => (float[1, 4] y) { y = Exp(x) }")
     other = built(f"(float[N, 4] x) => (float[N, 4] y) {{ {body} }}")
 
-    def doubting(*given: Any, **named: Any) -> Drawn:
-        found = run_drawn(original, repaired, *given[2:], **named)
-        found.trial.doubts["y"] = "output 'y' differs by 0.01 at N = 2, where its scale is 0.5"
-        found.trial.repaired = other
-        object.__setattr__(found.certificate, "status", "differs")
-        object.__setattr__(found.certificate, "reason", found.trial.doubts["y"])
-        return found
+    def doubted(trial: Trial, _wanted: Wanted, _got: Answers) -> dict[str, Distance]:
+        fields = {"output": "y", "difference": 0.01, "at": {"N": 2}, "scale": 0.5}
+        trial.evidence.append(Rounding("value", fields, None, "y"))
+        return {}
 
-    monkeypatch.setattr(certifying, "run_drawn", doubting)
-    comparison = Comparison("batch", 1, {"y": Carried(0)})
-    found = certifying.certify(original, other, FREED, comparison, base_dir=".")
+    monkeypatch.setattr(sample_by_sample, "compare", doubted)
+    found = certify(original, other, FREED, Comparison("batch", 1, {"y": Carried(0)}), base_dir=".")
 
     assert found.status == status
     assert "output 'y' differs by 0.01 at N = 2" in found.reason
@@ -92,9 +94,8 @@ def test_most_outputs_must_tell_the_samples_apart() -> None:
     body = """(float[{n}, 4] x) => (float[{n}, 4] y, float[{n}, 4] z, float[{n}, 4] v) <float[1] zero = {{0}}> {{
         y = Exp(x) z = Mul(x, zero) v = Mul(x, zero) }}"""
     outputs = {name: Carried(0) for name in "yzv"}
-    found = run_drawn(
-        built(body.format(n="1")), built(body.format(n="N")), FREED, Comparison("batch", 1, outputs), base_dir="."
-    ).certificate
+    asked = Comparison("batch", 1, outputs, terms=False)
+    found = certify(built(body.format(n="1")), built(body.format(n="N")), FREED, asked, base_dir=".")
 
     assert found.status == "untested"
     assert found.reason.startswith("only 1 of 3 outputs depend on the sample")

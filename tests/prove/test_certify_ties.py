@@ -13,12 +13,16 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.prove.engines.engine import Refusal
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs import rounding_decides as waverer
-from onereshape.prove.runs.compare import Carried, Distance, Meter, scale_of, tolerances
-from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.runs.compare import Distance, Meter, scale_of, tolerances
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.rounding_decides import RoundingCheck
 from onereshape.prove.runs.settings import Setting
 from onereshape.prove.runs.trial import Feeds, Stop, Trial
+from onereshape.prove.runs.wanted import Wanted, settle
+from onereshape.prove.words import sentence
 from tests.prove.certifying import batch, both, built
 
 ROWS, COLUMNS = 300, 16
@@ -110,7 +114,7 @@ Answers = dict[str, np.ndarray]
 def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, RoundingCheck]:
     """A model that wants something; the repaired one gave something, and something else when it was asked again."""
     model = built(STEADY)
-    trial = Trial(model, model, "batch", 1, {"y": Carried(0)}, ".", 0, None)
+    trial = Trial(model, model, {"x": {0: "N"}}, Comparison("batch", 1, {"y": Carried(0)}), ".")
     wants, gives = (np.array([[each]], np.float32 if np.isnan(each) else np.int64) for each in (wanted, got))
     meter = Meter("y", Carried(0), scale_of([wants]), *tolerances(wants.dtype, 0.0))
     feeds = {"x": np.array([[1, 2, 3, 4]], np.float32)}
@@ -128,16 +132,19 @@ def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, R
 def test_one_of_both_must_be_unsure(again: float | None, wavers: bool) -> None:
     """The original picks the last of 1, 2, 3, 4 whatever is moved; the repaired one may pick another one."""
     trial, found = waverer_of(3, 2, again)
-    trial.distances["y"], trial.scales["y"] = Distance(1.0, 2.0, 2.0), 0.0
+    wanted = Wanted({"N": 2}, {}, {}, found.reference.meters, [])
+    apart = {"y": Distance(1.0, 2.0, 2.0)}
 
     assert found.wavers("y") == wavers
     if wavers:
-        settle(trial, [found.reference], {"N": 2}, found.wavers)
-        assert (trial.wavering, [*trial.doubts]) == ({"y"}, ["y"])
-        settle(trial, [found.reference], {"N": 3}, lambda _: False)  # the terms decide once
+        settle(trial, wanted, {}, apart, [found.reference], found.wavers)
+        assert [each.far for each in trial.doubts.values()] == [True]
+        settle(trial, wanted, {}, apart, [found.reference], lambda _: False)  # the terms decide once
+        assert len(trial.evidence) == 1
     else:
-        with pytest.raises(Stop, match=r"^output 'y' differs by 1 at N = 2$"):
-            settle(trial, [found.reference], {"N": 2}, found.wavers)
+        with pytest.raises(Stop) as stop:
+            settle(trial, wanted, {}, apart, [found.reference], found.wavers)
+        assert sentence(stop.value.record).startswith("output 'y' differs by 1 at N = 2")
 
 
 def test_a_model_that_does_not_run_again_is_not_unsure(monkeypatch: pytest.MonkeyPatch) -> None:

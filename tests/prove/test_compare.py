@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from onereshape.prove.run_both import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.compare import Distance, Meter, samples, scale_of, tolerances
 
 

@@ -19,7 +19,6 @@ from onereshape.formats.model import load
 from onereshape.prove import run_both as certifying
 from onereshape.prove.certificate import Certificate
 from onereshape.prove.certify import CertifyQuestion
-from onereshape.prove.combining import status_of
 from onereshape.prove.counterexample import Counterexample
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.repair.proof_file import digests, keep
@@ -181,22 +180,6 @@ def test_with_a_batch_nothing_is_equivalent(here: Path) -> None:
     found = orx.certify("one.onnx", two(here)[1], batch=True)
 
     assert (found.status, found.equivalence) == ("not proven", None)
-
-
-@pytest.mark.parametrize("engine", ["certified", "untested", "differs", "failed", "out-of-time"])
-@pytest.mark.parametrize("real", ["equivalent", "not equivalent", "unknown"])
-@pytest.mark.parametrize("terms", ["other", "not proven"])
-def test_the_table_of_statuses(engine: Any, real: str, terms: Any) -> None:
-    found = status_of(engine, terms, None, ran=True, witnessed=False, real=real)
-
-    if engine in {"differs", "failed"}:
-        assert found == engine
-    elif real == "not equivalent" or (terms == "other" and real == "unknown"):
-        assert found == "not proven"
-    elif real == "equivalent" and engine in {"certified", "untested"}:
-        assert found == "equivalent"
-    else:
-        assert found == engine
 
 
 def test_a_file_that_an_optimiser_does_not_load_again_is_run_as_it_is(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import onereshape as orx
 from onereshape import ReshapeError, cli
-from onereshape.prove.runs.batch_runs import _rotated, _shuffled
 from onereshape.prove.runs.compare import FLOATS, Meter, scale_of
+from onereshape.prove.runs.sample_by_sample import _rotated, _shuffled
 
 Captured = pytest.CaptureFixture[str]
 
@@ -139,7 +139,7 @@ def test_a_batch_of_very_many_samples(capsys: Captured) -> None:
     assert cli.main(["fix", model, "--batch", "-o", "o.onnx"]) == 0
     said = capsys.readouterr().out
     assert "proven: for all N >= 1 " in said
-    assert "onnxruntime agrees at N = 20000, 40000, 60000, 100000, 1" in said
+    assert "onnxruntime agrees at N = 20000, 40000, 60000, 1" in said
 
 
 def test_samples_are_picked_as_they_were_split() -> None:

@@ -164,7 +164,12 @@ def test_a_batch_of_several(tmp_path: Path) -> None:
     fixed = orx.fix(written(text, tmp_path), batch=True)
 
     assert [change.after for change in fixed.changes] == ["the first 1 at axis 0", "[0, 1, 3]"]
-    assert {tuple(each.items()) for each in fixed.certificate.compared} >= {(("N", 1),), (("N", 2),), (("N", 10),)}
+    assert {tuple(each.items()) for each in fixed.certificate.compared} == {
+        (("N", 1),),
+        (("N", 2),),
+        (("N", 4),),
+        (("N", 6),),
+    }
 
 
 @pytest.mark.parametrize(

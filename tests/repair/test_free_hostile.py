@@ -140,5 +140,5 @@ def test_a_right_repair_is_certified_by_its_other_export(name: str, here: int, t
 def test_the_words_of_a_batch_are_those_of_what_was_compared() -> None:
     fixed = orx.fix(Path(__file__).parent.parent / "data" / "corpus" / "hand_squeeze_all.ts.onnx", batch=True)
 
-    assert [each["N"] for each in fixed.certificate.compared] == [1, 2, 3, 5]
+    assert [each["N"] for each in fixed.certificate.compared] == [1, 2, 3]
     assert fixed.certificate.ran == ()

@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 from onereshape.checks.check import check
 from onereshape.ground.errors import FixError
 from onereshape.prove.engines.engine import Session
-from onereshape.prove.run_both import Carried, certify
+from onereshape.prove.evidence import Carried
+from onereshape.prove.run_both import certify
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.values.draw import draw
 from onereshape.prove.values.input_roles import InputRole, roles_of

@@ -7,8 +7,7 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.prove.certificate import Status
-from onereshape.prove.combining import status_of
+from onereshape.prove.judge import Status
 from onereshape.prove.run_both import certify
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.rule.condition import Clause
@@ -175,23 +174,6 @@ def test_a_witness_beyond_what_is_stated_is_told_so() -> None:
     assert right.status == "certified"
     assert (wrong.status, wrong.reason.endswith("; it only holds if S is even")) == ("differs", True)
     assert "only holds" not in fitted.reason
-
-
-@pytest.mark.parametrize(
-    ("engine", "here_", "there", "wanted"),
-    [
-        ("fitted", "proven", None, "fitted"),
-        ("fitted", "other", None, "fitted"),
-        ("fitted", "not proven", None, "fitted"),
-        ("certified", "proven", "proven", "proven"),
-        ("certified", "other", "proven", "certified"),
-        ("certified", "proven", "other", "certified"),
-        ("differs", "proven", "proven", "differs"),
-    ],
-)
-def test_the_table_of_what_follows(engine: Status, here_: Any, there: Any, wanted: Status) -> None:
-    """Terms of constants that are calculated may differ from folded ones by a rounding: that refuses nothing."""
-    assert status_of(engine, here_, there, ran=True, witnessed=True, fitted=True) == wanted
 
 
 @pytest.mark.parametrize(("witnesses", "status"), [((), "fitted"), ((nine,), "proven")])

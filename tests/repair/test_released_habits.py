@@ -15,7 +15,7 @@ import onereshape as orx
 from onereshape.graphs.edit import Change
 from onereshape.ground.errors import FixError
 from onereshape.ground.isolation.budget import checked
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.growing import grown
 from onereshape.repair.last_word import declared_outputs, with_batch
 from onereshape.repair.step import Wish

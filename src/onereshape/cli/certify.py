@@ -60,6 +60,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
     parser.add_argument("--counterexample", metavar="FILE.npz", help="write the input that shows a difference, if any")
     parser.add_argument("--replay", metavar="FILE.npz", help="run both models on just the input that was written")
+    parser.add_argument(
+        "--thorough", action="store_const", const=True, help="run all that may differ, though terms prove it"
+    )
     parser.add_argument("--seed", type=read_seed, help="of the inputs that are drawn (default 0)")
     add_limits(parser, all_of_it=True)
 
@@ -88,6 +91,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
             free=free,
             like=args.like,
             witness=args.witness,
+            thorough=bool(args.thorough),
             seed=0 if args.seed is None else args.seed,
             timeout=args.timeout,
             memory=read_memory(args.memory),
@@ -118,7 +122,7 @@ def _replayed(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], di
     from onereshape.prove.counterexample import read  # noqa: PLC0415
     from onereshape.prove.replay import replay  # noqa: PLC0415
 
-    others = ("batch", "free", "like", "witness", "seed", "counterexample")
+    others = ("batch", "free", "like", "witness", "seed", "thorough", "counterexample")
     told = [name for name in others if getattr(args, name) is not None]
     if told:
         raise ReshapeError("bad-usage", why=f"--{told[0]} has no meaning beside --replay: {args.replay} says all")
@@ -139,7 +143,9 @@ def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], d
     """A kept certificate, made again."""
     from onereshape.repair.proof_file import read_proof, recheck  # noqa: PLC0415
 
-    told = [name for name in ("batch", "free", "like", "witness", "seed") if getattr(args, name) is not None]
+    told = [
+        name for name in ("batch", "free", "like", "witness", "seed", "thorough") if getattr(args, name) is not None
+    ]
     if told:
         raise ReshapeError("bad-usage", why=f"--{told[0]} is in {args.proof} already")
     told = [name for name in ("replay", "counterexample") if getattr(args, name) is not None]

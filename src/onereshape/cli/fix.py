@@ -81,6 +81,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--certificate", metavar="FILE", help="keep the certificate, for `certify --proof FILE`")
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
+    parser.add_argument("--thorough", action="store_true", help="run all that may differ, though terms prove it")
     parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser, all_of_it=True)
 
@@ -114,6 +115,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 witness=args.witness,
                 unwitnessed=args.unwitnessed,
                 new_axis=not args.no_new_axis,
+                thorough=args.thorough,
                 seed=args.seed,
                 timeout=args.timeout,
                 memory=memory,
@@ -288,7 +290,8 @@ def _keep(
         files[role] = [(other, digests(load(other))) for other in others or ()]
     asked = fixed.freed if requested(imaged(model), batch) else {}
     axes = {name: axis for name, dims in asked.items() for axis in dims} or None
-    question = CertifyQuestion(axes, None if axes else fixed.freed or None, fixed.conditions)
+    free = None if axes else fixed.freed or None
+    question = CertifyQuestion(axes, free, fixed.conditions, thorough=args.thorough)
     keep(args.certificate, files, question, fixed.certificate)
     return str(args.certificate)
 

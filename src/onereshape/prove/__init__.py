@@ -1,9 +1,11 @@
-"""Prove: two models beside each other, by runs of an engine and by terms, and the certificate that follows.
+"""Prove: two models beside each other, by terms and by runs of an engine, and the certificate that follows.
 
-Holds `certify()` and all that a certificate's words rest on: `engines` run models, `values` draws what they are fed,
-`runs` compares their answers, and `combining` draws the conclusion from runs and terms.  How a model is repaired is
-left to `repair`, expressions are left to `terms`.  Begin with `certificate` (what is said), then `run_both` (what is
-done), then `runs/batch_runs`.
+Ten stops from a question to a printed word: `certify` reads what is asked, `run_both` has the order, `runs/term_runs`
+proves, `runs/asking` asks the original, a truth (`runs/sample_by_sample`, `same_values`, `other_exports`) says what is
+wanted, `runs/wanted` compares.  All that they find is `evidence`, which is `seen` together; `judge` has the status,
+`words` every sentence, and a `certificate` is both.  `engines` run models, `values` draws what they are fed.  How a
+model is repaired is left to `repair`, expressions are left to `terms`.  Begin with `evidence`, then `run_both`.
 
-Door: certificate, certify, counterexample, engines, pairing, replay, run_both, runs, steps, values.
+Door: certificate, certify, counterexample, engines, evidence, judge, pairing, replay, run_both, runs, seen, values,
+words.
 """

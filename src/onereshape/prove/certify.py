@@ -26,7 +26,7 @@ from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.ground.isolation.budget import WHOLE, Limits, limited, whole
 from onereshape.prove.certificate import Certificate
 from onereshape.prove.engines.engine import engine_of
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.rule.condition import never_empty
 
@@ -42,6 +42,7 @@ def certify(  # noqa: PLR0913 - the options of the command
     like: Exports = None,
     witness: Exports = None,
     conditions: Iterable[str] = (),
+    thorough: bool = False,
     seed: int = 0,
     term_seed: int | None = None,
     timeout: float = WHOLE,
@@ -72,6 +73,8 @@ def certify(  # noqa: PLR0913 - the options of the command
         like: Exports that the repair was made from; they must agree too.
         witness: Exports at other sizes that the repair did not use.
         conditions: What sizes must satisfy, such as `"N >= 1"`: then no size is 0.
+        thorough: Also run unusual values, larger batches and other neighbours where terms prove it; what they do not
+            prove is always run so.
         seed: The seed of the random inputs.
         term_seed: The seed of the term run; None draws a new one.
         timeout: Seconds that all of it may take (300); what is not shown by then is not claimed.
@@ -81,7 +84,7 @@ def certify(  # noqa: PLR0913 - the options of the command
     """
     return certified(
         ModelPair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),
-        CertifyQuestion(batch, free, tuple(conditions), real=True),
+        CertifyQuestion(batch, free, tuple(conditions), real=True, thorough=thorough),
         seed=read_seed(seed),
         term_seed=None if term_seed is None else read_seed(term_seed),
         limit=whole(timeout, memory),
@@ -112,6 +115,8 @@ class CertifyQuestion:
     """The comparison of freed dims, where a repair that was decided again tells it."""
     real: bool = False
     """Whether models in which nothing is freed may be equivalent: two that were both given, and no repair."""
+    thorough: bool = False
+    """Whether all is run that may show a difference, though terms prove that there is none."""
 
 
 def certified(  # noqa: PLR0913 - see certify
@@ -159,6 +164,7 @@ def certified(  # noqa: PLR0913 - see certify
                 never_empty=never_empty(question.conditions),
                 seed=seed,
                 term_seed=term_seed,
+                thorough=question.thorough,
                 progress=progress,
             ),
             base_dir=first.folder,

@@ -16,7 +16,7 @@ from onereshape.graphs.exports import Freed
 from onereshape.graphs.request import inputs_of, shapes_of
 from onereshape.ground.errors import FixError
 from onereshape.prove.engines.engine import folder_of
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.growing import grown
 from onereshape.prove.runs.term_runs import allowed, fresh_seed, guarded
 from onereshape.prove.runs.term_sizes import some_sizes

@@ -1,185 +1,121 @@
-"""certify(): both models are run, on numbers by onnxruntime and on terms, and a certificate says what follows."""
+"""certify(): the order in which a certificate is made: terms first, then the engine, and what follows from both.
+
+What terms prove for all that is asked is run a little, to see that an engine loads and runs it and agrees.  Everything
+else goes through all that may show a difference: unusual values, larger batches, other neighbours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from math import prod
 from typing import Final
 
 import onnx_ir as ir
 
 from onereshape.graphs.exports import Freed
-from onereshape.ground.isolation.budget import OutOfTime, limits
-from onereshape.prove.certificate import Certificate
-from onereshape.prove.combining import claim, merged, reason_of, status_of
-from onereshape.prove.runs.compare import Carried
+from onereshape.ground.isolation.budget import OutOfTime
+from onereshape.prove.certificate import Certificate, judged
+from onereshape.prove.engines.engine import engine_name, engine_of
+from onereshape.prove.evidence import Asked, AskedEngine, Carried, Differs, Failed, Kind, TimeOver, Untestable
+from onereshape.prove.judge import judge
+from onereshape.prove.runs.asking import consult
+from onereshape.prove.runs.compare import FLOATS
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.runs.drawn_runs import run_drawn
 from onereshape.prove.runs.first_tensor import first_tensor
-from onereshape.prove.runs.neighbours import run_company
-from onereshape.prove.runs.real_runs import same_formula
-from onereshape.prove.runs.reference import Reference
-from onereshape.prove.runs.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
-from onereshape.prove.runs.trial import Stop, Trial, certificate
-from onereshape.prove.runs.verdict import verdict
-from onereshape.prove.values.input_roles import fed
-from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, BatchAxis
-from onereshape.terms.equivalence import Equivalence
-from onereshape.terms.proof import Proof, said_all
+from onereshape.prove.runs.other_exports import other_exports
+from onereshape.prove.runs.same_values import SameValues
+from onereshape.prove.runs.sample_by_sample import sample_by_sample
+from onereshape.prove.runs.term_runs import Settings, same_formula
+from onereshape.prove.runs.trial import Stop, Trial, check_free, check_interface
+from onereshape.prove.runs.truth import Truth
+from onereshape.prove.values.draw import Undrawable
+from onereshape.prove.values.naming import with_named_dims
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
 
-_LARGE: Final = 1 << 17
-"""Elements of all inputs, a picture of 210 by 210: a run of such a model may take a second."""
-
 
 def certify(
-    original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison, *, base_dir: str
+    original: ir.Model,
+    repaired: ir.Model,
+    freed: Freed,
+    comparison: Comparison,
+    *,
+    base_dir: str,
 ) -> Certificate:
-    """Runs both models; a FixError where the engine refuses the original.
+    """Puts both models beside each other; a FixError where the engine refuses the original.
 
     `freed` names the dims as the repaired model declares them, `base_dir` is the folder of the external data.
     """
-    told, comparison = comparison.proof, _begun(original, repaired, freed, comparison)
-    engine = run_drawn(original, repaired, freed, comparison, base_dir=base_dir)
-    progress = comparison.progress
-    found, steps = engine.certificate, engine.trial.steps
-    doubted = found.status == "differs" and bool(engine.trial.doubts)
-    if (
-        doubted
-        or found.status in {"certified", "fitted", "unwitnessed"}
-        or (found.status == "untested" and engine.trial.ran)
-    ):
-        if progress is not None:
-            progress(steps, steps + 1, "terms")
-        proofs = _terms(engine.trial, freed, comparison, begun=told is None)
-        if doubted and proofs[0].holds:
-            found = _rounded(engine.trial, found)
-        real = _real(engine.trial, comparison) if comparison.real and not proofs[0].holds and not doubted else None
-        found = _combined(found, *proofs, real)
-        always = found.proof is not None and found.status == "proven" and found.proof.always
-        if found.kind == "batch" and found.holds and not always and engine.usual is not None:
-            found = _in_company(engine.trial, freed, engine.usual, found)
-    elif found.status == "out-of-time" and (known := comparison.proof) is not None and known.holds:
-        found = replace(found, reason=f"{found.reason}; the terms show that {claim(found, known)}", proof=known)
-    found = _parted(engine.trial, found)
-    if progress is not None:
-        progress(steps + 1, steps + 1, found.status)
+    original, repaired = with_named_dims(original), with_named_dims(repaired)
+    fitted, witnesses = (tuple(map(with_named_dims, each)) for each in (comparison.fitted, comparison.witnesses))
+    trial = Trial(original, repaired, freed, replace(comparison, fitted=fitted, witnesses=witnesses), base_dir)
+    trial.evidence.append(Asked(trial.kind, comparison.seed, FLOATS.relative, FLOATS.absolute, trial.outputs))
+    with _noted(trial):
+        check_interface(original, repaired, "repaired model")
+        check_free(trial)
+        _put_beside(trial, _TRUTHS[trial.kind](trial))
+    trial.evidence.append(AskedEngine(tuple(map(engine_name, dict.fromkeys(map(engine_of, (original, repaired)))))))
+    found = judged(trial.evidence)
+    if comparison.progress is not None:
+        comparison.progress(trial.steps, trial.steps, found.status)
     return found
 
 
-def _parted(trial: Trial, found: Certificate) -> Certificate:
-    """A certificate whose counterexample has the first tensor at which the models part, where both are fed the same."""
-    example = found.counterexample
-    if example is None or example.models != ("original", "repaired") or example.beside is not example.feeds:
-        return found
-    first = first_tensor(trial.original, trial.repaired, example.feeds, trial.base_dir)
-    return replace(found, counterexample=replace(example, first=first))
+_TRUTHS: Final[dict[Kind, Callable[[Trial], Truth]]] = {
+    "batch": sample_by_sample,
+    "other": other_exports,
+    "same": SameValues,
+}
 
 
-def _begun(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison) -> Comparison:
-    """The terms of a batch first, where a run takes long: what they prove for every batch hides behind no gate."""
-    if comparison.kind != "batch" or not freed or _elements(original) < _LARGE:
-        return comparison
-    proof, places = comparison.proof, _places(comparison.outputs)
-    if proof is None:
-        if comparison.progress is not None:
-            comparison.progress(0, 1, "terms")
-        seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
-        proof = first_terms(original, repaired, freed, comparison.size, places, seed)
-    shown = proof is not None and proof.holds and proof.always and _found(proof) == places
-    return replace(comparison, proof=proof, gates=not shown)
+def _put_beside(trial: Trial, truth: Truth) -> None:
+    """Terms, then runs; a Stop where nothing more need be run."""
+    terms = trial.asked.terms
+    if terms and truth.settings is not None:
+        _prove(trial, truth, truth.settings)
+    asked = consult(trial, truth.chooser, truth.question())
+    truth.listen(asked)
+    settings = [(each.setting.sizes, each.setting.values) for each in asked.references]
+    if terms and truth.settings is None:
+        _prove(trial, truth, settings)
+    unusual = [] if trial.proven else truth.unusual(asked)
+    asked.close()  # two models in an engine at once are one too many
+    session = trial.opened()
+    truth.compare(session, asked)
+    if unusual and not trial.doubts:
+        trial.step("values beyond the usual")
+        truth.compare_unusual(session, unusual)
+    if trial.kind == "other" or (terms and not trial.proven and judge(trial.evidence) in {"proven", "certified"}):
+        truth.look_further(session, asked)
+    if terms and trial.asked.real and judge(trial.evidence) in {"certified", "untested", "not proven"}:
+        trial.step("formulas")
+        trial.evidence.append(same_formula(trial, settings))
 
 
-def _elements(model: ir.Model) -> int:
-    """How many elements the inputs have, as far as they say so."""
-    dims = [[dim for dim in value.shape or () if isinstance(dim, int)] for value in fed(model)]
-    return sum(prod(max(dim, 1) for dim in each) for each in dims)
+def _prove(trial: Trial, truth: Truth, settings: Settings) -> None:
+    trial.step("terms")
+    trial.evidence += truth.terms(settings)
 
 
-def _terms(trial: Trial, freed: Freed, comparison: Comparison, *, begun: bool) -> tuple[Proof, Proof | None]:
-    seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
-    if trial.kind == "batch":
-        places = _places(trial.outputs)
-        if (known := comparison.proof) is not None and (
-            _found(known) == places
-            or (begun and known.verdict == "not proven" and _places(comparison.outputs) == places)
-        ):
-            return known, None
-        return batch_terms(trial, freed, places, seed), None
-    if freed:
-        return freed_terms(trial, seed)
-    return same_terms(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty), None
-
-
-def _places(outputs: Mapping[str, Carried | None]) -> dict[str, BatchAxis | None]:
-    """Where outputs carry the samples, as the term run is told."""
-    return {name: None if each is None else _place(each) for name, each in outputs.items()}
-
-
-def _found(proof: Proof) -> dict[str, BatchAxis | None]:
-    """Where the terms found the samples."""
-    return {each.name: None if each.axis is None else (each.axis, each.outer) for each in proof.outputs}
-
-
-def _rounded(trial: Trial, found: Certificate) -> Certificate:
-    """What the engine says where its answers differ a little, and the terms show that this is rounding."""
-    status, reason = verdict(trial)
-    doubts = "; ".join(trial.doubts.values())
-    return replace(
-        found, status=status, reason=f"{reason}; but {doubts}: the same terms, so it is rounding", counterexample=None
-    )
-
-
-def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate) -> Certificate:
-    """What is not proven for every batch, after larger ones; of what is not proven at all, no bit may change."""
-    before = len(trial.compared)
+@contextmanager
+def _noted(trial: Trial) -> Iterator[None]:
+    """Whatever ends the runs, as evidence."""
     try:
-        words, without, why = run_company(trial, freed, usual, proven=found.status == "proven")
+        yield
     except Stop as stop:
-        return replace(found, status=stop.status, reason=stop.reason, counterexample=stop.example)
-    except OutOfTime:
-        after = f"after {limits().seconds:g} s"
-        if found.status == "proven":
-            return replace(found, reason=f"{found.reason}; compared at no larger batch ({after})")
-        why = f"{after}: {found.reason}; not compared beside all others"
-        return replace(found, status="out-of-time", reason=why)
-    trial.extremes += [f"beside samples that are {each}" for each in words]
-    more = trial.compared[before:]
-    parts = [f"compared at {said_all(more)} too"] if more else []
-    parts += [f"not compared at {said_all(without)} ({why})"] if without else []
-    parts += [f"no sample changed beside others of {len(words)} kinds"] if words else []
-    reason = "; ".join([found.reason, *parts])
-    return replace(certificate(trial, found.status, reason), proof=found.proof)
+        trial.evidence.append(_parted(trial, stop.record))
+    except Undrawable as why:
+        trial.evidence.append(Untestable("undrawable", {"why": str(why)}))
+    except OutOfTime as over:
+        trial.evidence.append(TimeOver(over.after))
 
 
-def _place(carried: Carried) -> BatchAxis:
-    """The batch axis of the terms for an output that carries N: `Carried(1, 2) -> (1, 2)`, a new axis -> NEW_AXIS."""
-    if carried.new is None:
-        return carried.axis, carried.outer
-    return LOST_AXIS if carried.lost else NEW_AXIS
-
-
-def _real(trial: Trial, comparison: Comparison) -> Equivalence:
-    """Both models as formulas of real numbers, where no expression and no run told them apart or proved them alike."""
-    if comparison.progress is not None:
-        comparison.progress(trial.steps, trial.steps + 1, "formulas")
-    seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
-    return same_formula(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty)
-
-
-def _combined(engine: Certificate, here: Proof, there: Proof | None, real: Equivalence | None) -> Certificate:
-    ran = bool(engine.compared or engine.ran)
-    status = status_of(
-        engine.status,
-        here.verdict,
-        None if there is None else there.verdict,
-        ran=ran,
-        witnessed=engine.kind == "other",
-        fitted=bool(engine.fitted),
-        real=None if real is None else real.verdict,
-    )
-    both = here if there is None else merged([here, there])
-    reason = reason_of(status, engine, here, there, real)
-    return replace(engine, status=status, reason=reason, proof=both, equivalence=real)
+def _parted(trial: Trial, record: Differs | Failed | Untestable) -> Differs | Failed | Untestable:
+    """A difference with the first tensor at which the models part, where both are fed the same."""
+    if not isinstance(record, Differs) or (example := record.example) is None:
+        return record
+    if example.models != ("original", "repaired") or example.beside is not example.feeds:
+        return record
+    first = first_tensor(trial.original, trial.repaired, example.feeds, trial.base_dir)
+    return replace(record, example=replace(example, first=first))

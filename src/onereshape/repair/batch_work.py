@@ -15,7 +15,7 @@ from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.request import batch_size, inputs_of, requested, shapes_of
 from onereshape.graphs.shapes import facts_of, telling
 from onereshape.ground.errors import FixError
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.repair.batch.apply import apply_batch, false_declarations, static_declarations
 from onereshape.repair.batch.dropping import Cut, cut

@@ -109,6 +109,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     witness: Exports = None,
     unwitnessed: bool = False,
     new_axis: bool = True,
+    thorough: bool = False,
     seed: int = 0,
     timeout: float = WHOLE,
     memory: int | None = None,
@@ -124,7 +125,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     >>> import onereshape as orx
     >>> fixed = orx.fix("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True)
     >>> fixed
-    Fixed(4 changes, proven for all N >= 1, compared at N = 1, 2, 3, 5)
+    Fixed(4 changes, proven for all N >= 1, compared at N = 1, 2, 3)
     >>> fixed.changes[1].before, fixed.changes[1].after
     ('[1, -1, 7]', '[0, -1, 7]')
 
@@ -142,6 +143,8 @@ def fix(  # noqa: PLR0913 - the options of the command
         unwitnessed: Return the model although no other export could confirm sizes other than the exported one.
         new_axis: An output of one sample without a batch, such as `[8]` after a squeeze, gets a new first axis:
             `[N, 8]`.  With False it keeps its rank: `[8*N]`.
+        thorough: Also run unusual values, larger batches and other neighbours where terms prove the repair; what they
+            do not prove is always run so.
         seed: The seed of the random inputs.
         timeout: Seconds that all of it may take (300); what is not shown by then is not claimed.
         memory: Bytes that this process may use; None is half of what is free.
@@ -171,7 +174,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     freeing = bool(named or fitted)
     _prepare(given, certify and (freeing or bool(batched)))
     wish = Wish(
-        certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True, new_axis
+        *(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True, new_axis),
+        thorough=thorough,
     )
     owned = not copy or not isinstance(model, ModelData)
     with in_layers(given), limited(limit):

@@ -23,8 +23,8 @@ from onereshape.graphs.shapes import facts_of
 from onereshape.graphs.unneeded import live_nodes
 from onereshape.ground.errors import FixError
 from onereshape.ground.isolation.budget import limits
+from onereshape.prove.evidence import Carried
 from onereshape.prove.pairing import batch_proof, called, places_of
-from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.settings import Chooser
 from onereshape.prove.runs.term_sizes import some_sizes, usual_sizes
 from onereshape.prove.runs.trial import batch_of

@@ -11,7 +11,7 @@ from onereshape.graphs.exports import Freed
 from onereshape.graphs.request import inputs_of
 from onereshape.graphs.shapes import facts_of
 from onereshape.graphs.unneeded import live_nodes
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.trial import batch_of
 from onereshape.rule.sizes import Size, depends, symbol
 

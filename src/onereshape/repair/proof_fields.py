@@ -9,8 +9,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeGuard, get_args
 
 from onereshape.formats.refusals import unreadable
-from onereshape.prove.certificate import Status
 from onereshape.prove.certify import CertifyQuestion
+from onereshape.prove.evidence import Carried
+from onereshape.prove.judge import Status
 from onereshape.terms.proof import Verdict
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -99,7 +100,9 @@ def _question(asked: Mapping[str, Any], certificate: Mapping[str, Any]) -> Certi
         free = {name: _axes(axes) for name, axes in _mapping(free, "asked.free").items()}
         _check(bool(free), "asked.free")
     real = certificate["equivalence"] is not None
-    return CertifyQuestion(batch, free, tuple(conditions), outputs, real=real)
+    thorough = asked.get("thorough", False)
+    _check(isinstance(thorough, bool), "asked.thorough")
+    return CertifyQuestion(batch, free, tuple(conditions), outputs, real=real, thorough=thorough)
 
 
 def _axes(value: Any) -> dict[int, str]:
@@ -111,8 +114,6 @@ def _axes(value: Any) -> dict[int, str]:
 
 def _places(certificate: Mapping[str, Any]) -> dict[str, Any] | None:
     """Where the outputs are said to carry the batch."""
-    from onereshape.prove.runs.compare import Carried  # noqa: PLC0415 - ml_dtypes takes long
-
     outputs = certificate["outputs"]
     if not outputs:
         return None

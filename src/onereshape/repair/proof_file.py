@@ -39,7 +39,9 @@ _LARGEST: Final = 1 << 24
 _PACKAGES: Final = ("numpy", "onnx", "onnx-ir")
 _SAME: Final = ("kind", "compared", "ran", "refused", "held", "extremes", "fitted", "witnesses", "relative", "absolute")
 """What does not depend on the machine; the numbers in a reason do, and its words do not."""
-_NUMBERS: Final = re.compile(r"\d+(\.\d+)?(e[+-]\d+)?|\binf\b|\bnan\b")
+_NUMBERS: Final = re.compile(r"(?:(?:\d+(\.\d+)?(e[+-]\d+)?|\binf\b|\bnan\b)(?:, )?)+")
+_RUNS: Final = frozenset({"compared", "ran", "extremes"})
+"""What older certificates have more of: there all was run, though terms had proven it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def keep(
     asked: dict[str, Any] = {"conditions": list(question.conditions)}
     if isinstance(question.batch, Mapping):
         asked["batch"] = dict(question.batch)
+    if question.thorough:
+        asked["thorough"] = True
     if question.free is not None:
         asked["free"] = {name: {str(axis): each for axis, each in axes.items()} for name, axes in question.free.items()}
     content = {
@@ -195,11 +199,12 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
     pairs: list[tuple[str, Any, Any]] = [("status", before["status"], after["status"])]
     was, now = (_NUMBERS.sub("...", side["reason"]) for side in (before, after))
     pairs.append(("reason", was, now))
-    pairs += [(name, before.get(name), after[name]) for name in _SAME]
+    names = [name for name in _SAME if "evidence" in before or name not in _RUNS]
+    pairs += [(name, before.get(name), after[name]) for name in names]
     pairs.append(("outputs", _places(before), _places(after)))
     one, two = (side["proof"] or {} for side in (before, after))
-    names = ("verdict", "always", "sizes", "held", "outputs")
-    pairs += [(f"proof {name}", one.get(name), two.get(name)) for name in names]
+    parts = ("verdict", "always", "sizes", "held", "outputs")
+    pairs += [(f"proof {name}", one.get(name), two.get(name)) for name in parts]
     one, two = (side["equivalence"] or {} for side in (before, after))
     pairs += [(f"equivalence {name}", one.get(name), two.get(name)) for name in ("verdict", "sizes", "tolerance")]
     return [f"{name} is {_short(was)} there, and now it is {_short(now)}" for name, was, now in pairs if was != now]

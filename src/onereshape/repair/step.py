@@ -16,10 +16,10 @@ from onereshape.ground import notebook
 from onereshape.ground.errors import FixError
 from onereshape.ground.isolation.budget import Limits, late, limited
 from onereshape.ground.text import brief
-from onereshape.prove.certificate import Certificate
+from onereshape.prove.certificate import Certificate, joined
 from onereshape.prove.pairing import called
 from onereshape.prove.runs.comparison import Comparison
-from onereshape.prove.steps import joined
+from onereshape.prove.words import until_then
 from onereshape.repair.work import Work
 from onereshape.rule.condition import never_empty
 
@@ -31,7 +31,7 @@ class Fixed:
     >>> import onereshape as orx
     >>> fixed = orx.fix("tests/data/corpus/hand_cls_token_expand.ts.onnx", batch=True)
     >>> fixed
-    Fixed(1 change, proven for all N >= 1, compared at N = 1, 2, 3, 5)
+    Fixed(1 change, proven for all N >= 1, compared at N = 1, 2, 3)
     >>> fixed.freed, fixed.conditions
     ({'x': {0: 'N'}}, ())
     """
@@ -93,6 +93,12 @@ class Wish:
     """Whether nobody named the axes of the batch."""
     new_axis: bool = True
     """Whether an output that one sample has without a batch gets an axis for it."""
+    thorough: bool = False
+    """Whether unusual values and other neighbours are run although terms prove the repair."""
+
+    def asking(self, comparison: Comparison) -> Comparison:
+        """The question of a certificate, asked as is wished."""
+        return replace(comparison, seed=self.seed, thorough=self.thorough, progress=self.progress)
 
 
 def step(  # noqa: PLR0913 - what a step depends on
@@ -137,8 +143,7 @@ def step(  # noqa: PLR0913 - what a step depends on
         return Fixed(given, (), None, conditions, notes=notes)
     certificate = None
     if wish.certify:
-        empty = never_empty([*before, *conditions])
-        asking = replace(comparison, never_empty=empty, seed=wish.seed, progress=wish.progress)
+        asking = replace(wish.asking(comparison), never_empty=never_empty([*before, *conditions]))
         with limited(wish.limit):
             certificate = certificate_of(given, fixed, freed, asking)
         if not certificate.suffices and not (wish.unwitnessed and certificate.status == "unwitnessed"):
@@ -153,7 +158,7 @@ def _refusal(given: Model, certificate: Certificate, wish: Wish) -> FixError:
     code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
     if certificate.status == "out-of-time":
         over = late(wish.limit.seconds)
-        over.fields["why"] = why.removeprefix(f"{over.after}: ")
+        over.fields["why"] = until_then(certificate.evidence)
         over.certificate = certificate
         return over
     if certificate.status in {"not proven", "differs"} and certificate.kind == "other":

@@ -19,8 +19,8 @@ from onereshape.graphs.request import batch_size, requested
 from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.ground.isolation.budget import Limits, OutOfTime, halved, late, limited
 from onereshape.prove.certificate import Certificate
+from onereshape.prove.evidence import Carried
 from onereshape.prove.pairing import carried, lost_axes
-from onereshape.prove.runs.compare import Carried
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.trial import batch_of
 from onereshape.repair.last_word import (
@@ -140,7 +140,7 @@ def _compared(given: Model, word: LastWord, wish: Wish) -> tuple[Model, Outputs,
     if word.fixed and not declared_outputs(given.ir, word.copy, outputs, batch_of(word.asked)[1]):
         return None
     fixed = replace(given, content=word.copy)
-    asking = Comparison("batch", size, outputs, seed=wish.seed, proof=word.proof, progress=wish.progress)
+    asking = wish.asking(Comparison("batch", size, outputs, proof=word.proof))
     certificate = certificate_of(given, fixed, word.asked, asking)
     doubted = certificate.status in {"not proven", "differs", "untested"}
     if doubted and word.proof is None and not word.fixed and not _lost(outputs):

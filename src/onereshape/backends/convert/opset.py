@@ -25,7 +25,8 @@ from onereshape.formats.onnx.onnx_sound import complaint
 from onereshape.formats.reshape_plan import attributes_of
 from onereshape.graphs.shapes import facts_of
 from onereshape.ground.errors import ReshapeError
-from onereshape.prove.runs.term_runs import fresh_seed, same_terms
+from onereshape.prove.runs.term_runs import fresh_seed, same_proofs
+from onereshape.prove.seen import merged
 from onereshape.rule.dims import Dim
 from onereshape.rule.specs import NEWEST_OPSET
 from onereshape.terms.proof import Proof
@@ -85,7 +86,7 @@ def change_opset(model: Model, opset: int, path: str) -> Conversion:
 
 def _proof(before: ir.Model, after: ir.Model) -> Proof:
     """What the terms say; `other` is `not proven` where an old Resize leaves open which samples it takes."""
-    found = same_terms(before, after, [], fresh_seed())
+    found = merged(same_proofs(before, after, [], fresh_seed()))
     opset = next((before.opset_imports[domain] for domain in _ONNX if domain in before.opset_imports), 1)
     if found.verdict == "other" and opset < _SAMPLED:
         for node in before.graph.all_nodes():

@@ -19,7 +19,6 @@ from onereshape.formats.model_formats import format_of
 from onereshape.graphs.size_limits.severity import SEVERITIES
 from onereshape.ground.errors import FixError
 from onereshape.prove.certificate import Certificate
-from onereshape.terms.proof import said_all
 
 _PICTURES, _LISTED, _RESHAPES, _SUMMARY = 420_000, 120_000, 280_000, 60_000
 """Bytes that the parts of a page may have; together they stay under a million."""
@@ -199,19 +198,7 @@ def _said(certificate: Certificate) -> list[str]:
     word = f'<strong class="{look}">{escaped(certificate.status.capitalize())}.</strong>'
     parts.append(element("p", f"{word} {MEANINGS.get(certificate.status, '')}"))
     parts.append(element("p", escaped(f"{certificate.reason[:1].upper()}{certificate.reason[1:]}.")))
-    facts: list[tuple[str, str]] = []
-    if certificate.counterexample is not None:
-        facts.append(("shown by", escaped(certificate.counterexample.sentence, 300)))
-    if certificate.compared:
-        facts.append(("compared at", escaped(said_all(certificate.compared), 300)))
-    if certificate.ran:
-        facts.append(("only ran at", escaped(said_all(certificate.ran), 300)))
-    if certificate.refused:
-        facts.append(("did not run at", escaped(said_all([each.sizes for each in certificate.refused]), 300)))
-    if certificate.held:
-        facts.append(("the same in all runs", escaped(", ".join(certificate.held), 300)))
-    tolerance = f"{certificate.relative:g} relative, {certificate.absolute:g} of the scale around it"
-    facts += [("engine", escaped(certificate.engine)), ("seed", str(certificate.seed)), ("tolerance", tolerance)]
+    facts = [(kind, escaped(text, 300)) for kind, text in certificate.account if kind != "before it"]
     return [*parts, _list(facts), *_outputs(certificate)]
 
 

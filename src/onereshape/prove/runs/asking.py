@@ -14,13 +14,13 @@ from typing import Final, Protocol
 import numpy as np
 
 from onereshape.ground.errors import FixError
-from onereshape.prove.certificate import RefusedSize
 from onereshape.prove.engines.engine import Refusal, Session
-from onereshape.prove.runs.compare import CLEARLY, comparable, samples
+from onereshape.prove.evidence import CLEARLY, RefusedSize, Sizes
+from onereshape.prove.runs.compare import comparable, samples
 from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, check_repeats, meters_of, opened, whole_meters
 from onereshape.prove.runs.settings import Chooser, Setting, held
-from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial
+from onereshape.prove.runs.trial import Answers, Feeds, Trial, untestable
 from onereshape.prove.values.draw import Manner, dims_of
 from onereshape.prove.values.input_roles import fed
 
@@ -50,18 +50,6 @@ _MOST_ELEMENTS: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class OriginalAnswers:
-    """What the original answered: a reference for each setting, and to values beyond the usual."""
-
-    manner: Manner
-    references: Sequence[Reference]
-    extremes: Sequence[Extreme]
-    """Answers on values beyond the usual, in inputs that each sample has for itself."""
-    shared: Sequence[Extreme]
-    """Answers on values beyond the usual, in inputs that all samples share."""
-
-
-@dataclass(frozen=True, slots=True)
 class OriginalQuestion:
     """How the original is asked."""
 
@@ -85,38 +73,62 @@ class Opening:
     answers: Sequence[Answers]
 
 
+@dataclass(slots=True)
+class OriginalAnswers:
+    """What the original answered, open to be asked for more until it is closed."""
+
+    session: Session | None
+    manner: Manner
+    references: Sequence[Reference]
+    """For each setting."""
+
+    @property
+    def first(self) -> Reference:
+        """The first setting."""
+        return self.references[0]
+
+    def close(self) -> None:
+        """Lets the engine have its memory back."""
+        self.session = None
+
+
 def consult(trial: Trial, chooser: Chooser, question: OriginalQuestion) -> OriginalAnswers:
     """The original's answers, on values drawn in the first manner in which they show anything."""
     session = opened(trial.original, trial.base_dir, "original model")
     for name, kind in session.outputs.items():
         if not kind.startswith(("tensor(", "seq(", "optional(")):
-            raise Stop("untested", f"output {name!r} is a {kind}, and only tensors, sequences and maps are compared")
+            raise untestable("output-kind", output=name, kind=kind)
     opening = opening_of(trial, session, chooser, question.make)
-    manner = opening.manner
     if chooser.varies:
         references = _in_turn(trial, session, chooser, question, opening)
-        trial.held += held([each.setting for each in references])
+        trial.evidence += held([each.setting for each in references])
     else:
         references = _at_once(trial, session, question, opening)
-    trial.settings = [(each.setting.sizes, each.setting.values) for each in references]
-    trial.first = references[0].feeds[0]
-    trial.shapes = {name: array.shape for name, array in references[0].answers[0].items()}
-    check_repeats(trial, references[0], answered(session, references[0].feeds[0], "original model"))
+    trial.first = references[0].pieces(trial.size)[0]
+    return OriginalAnswers(session, opening.manner, references)
 
-    if not trial.gates:
-        return OriginalAnswers(manner, references, (), ())
+
+def unusual(
+    trial: Trial, chooser: Chooser, question: OriginalQuestion, asked: OriginalAnswers
+) -> Sequence[Sequence[Extreme]]:
+    """The original on values beyond the usual: in inputs that each sample has for itself, and in those that all share.
+
+    It must give the same answer twice, or nothing can be said of another's.
+    """
+    session = asked.session or opened(trial.original, trial.base_dir, "original model")
+    check_repeats(trial, asked.first, answered(session, asked.first.feeds[0], "original model"))
 
     def extreme(manner: Manner) -> Feeds:
-        return question.make(np.random.default_rng([trial.seed, 99]), manner, references[0].setting, 1)[0]
+        return question.make(np.random.default_rng([trial.asked.seed, 99]), manner, asked.first.setting, 1)[0]
 
-    asker = Asker(trial, session, chooser, manner, extreme, references[0])
-    return OriginalAnswers(manner, references, asker.extremes(question.mixed), asker.shared())
+    asker = Asker(trial, session, chooser, asked.manner, extreme, asked.first)
+    return asker.extremes(question.mixed), asker.shared()
 
 
 def _at_once(trial: Trial, session: Session, question: OriginalQuestion, opening: Opening) -> list[Reference]:
     """The references of a model with a single setting, one for each count, which share answers and meters."""
     setting, most = opening.setting, max(_PROBES, *question.counts)
-    drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, most)
+    drawn = question.make(np.random.default_rng(trial.asked.seed), opening.manner, setting, most)
     more = question.more(drawn)
     answers = [*opening.answers]
     for number, feeds in enumerate([*drawn, *more]):
@@ -138,7 +150,7 @@ def _in_turn(
     """The references of a model with several settings, one for each count."""
     manner, setting, known = opening.manner, opening.setting, opening.answers
     trial.step(f"original, 1 of {len(question.counts)}")
-    rng = np.random.default_rng(trial.seed)
+    rng = np.random.default_rng(trial.asked.seed)
     drawn = question.make(rng, manner, setting, max(question.counts[0], len(known)))
     feeds = [*drawn, *question.more(drawn)]
     answers = [*known, *(answered(session, each, "original model") for each in feeds[len(known) :])]
@@ -146,7 +158,7 @@ def _in_turn(
     for turn, count in [*enumerate(question.counts)][1:]:
         others = chooser.others(turn, manner, setting, question.taken[turn : turn + 1])
         trial.step(f"original, {turn + 1} of {len(question.counts)}")
-        make = partial(question.make, np.random.default_rng([trial.seed, turn]), manner, number=count)
+        make = partial(question.make, np.random.default_rng([trial.asked.seed, turn]), manner, number=count)
         found.append(_refer(trial, session, others, make))
     return found
 
@@ -162,8 +174,8 @@ def _refer(
             answers: list[Answers] = [session.run(each) for each in feeds]
         except Refusal as refusal:
             sizes, why = dict(setting.sizes), refusal.why
-            if trial.kind == "same" and sizes not in [each.sizes for each in trial.refused]:
-                trial.refused.append(RefusedSize(sizes, why))
+            if trial.kind == "same":
+                trial.evidence.append(RefusedSize(sizes, why))
             continue
         last = (setting, feeds, answers)
         if _suited(trial, answers):
@@ -188,7 +200,7 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Drawer) -
                 continue
             if default > _DEFAULTS[0] and largest > _MANY:
                 break
-            feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
+            feeds = make(np.random.default_rng(trial.asked.seed), manner, setting, _PROBES)
             try:
                 answers: list[Answers] = [session.run(each) for each in feeds]
             except Refusal as why:
@@ -226,7 +238,7 @@ def _beginnings(
         for place, style in enumerate(chooser.styles()):
             for kind in kinds:
                 manner = replace(kind, default=default, style=style)
-                rng = np.random.default_rng([trial.seed, place])
+                rng = np.random.default_rng([trial.asked.seed, place])
                 yield manner, Setting(sizes, chooser.values(rng, sizes, manner))
 
 

@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from onereshape.prove.engines.engine import Array
+from onereshape.prove.evidence import Carried
 
 _ENOUGH: Final = 16
 """Elements of a slice whose largest is not small by mere chance."""
@@ -28,26 +29,6 @@ _ROUNDINGS: Final = 4
 _MOST_ROUNDINGS: Final = 16
 _AT_ONCE: Final = 1 << 16
 """The number of elements that are compared together."""
-CLEARLY: Final = 10
-"""How many tolerances apart two samples must be to count as different."""
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """An axis of an output with `outer` times N times `inner` elements; `inner` None is whatever the rest is."""
-
-    axis: int
-    outer: int = 1
-    inner: int | None = 1
-    new: int | None = None
-    """The rank of an answer of the original, of one sample, where the axis is new and the original has it not."""
-    lost: bool = False
-    """Whether the axis is new, and even the repaired model has it not at one sample."""
-
-    def said(self, size: int) -> str:
-        """How large the axis should be for so many samples."""
-        what = f"{self.outer * size * (self.inner or 1)}"
-        return f"axis {self.axis} should be {'' if self.inner is not None else 'a multiple of '}{what}"
 
 
 @dataclass(frozen=True, slots=True)

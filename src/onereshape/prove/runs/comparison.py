@@ -1,19 +1,16 @@
-"""Comparison: the question of a certificate on two models, and how they are to be compared."""
+"""Comparison: what a repair tells of itself to its certificate, and how that is to be made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import onnx_ir as ir
 
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.evidence import Carried, Kind
 from onereshape.rule.condition import Clause
 from onereshape.terms.proof import Proof
 
-Freedom = Literal["batch", "other", "same"]
-"""What was freed: the batch, other dims, or nothing."""
 Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
 """The dims of each output at given sizes, None for one that is not known."""
 Progress = Callable[[int, int, str], None]
@@ -23,7 +20,7 @@ Progress = Callable[[int, int, str], None]
 class Comparison:
     """The question of a certificate: the dims that were freed, further exports, and the seeds."""
 
-    kind: Freedom = "same"
+    kind: Kind = "same"
     size: int = 1
     """The original's batch."""
     outputs: Mapping[str, Carried | None] = field(default_factory=dict)
@@ -44,8 +41,10 @@ class Comparison:
     """The seed of the terms; None: a random one that nobody knows beforehand."""
     proof: Proof | None = None
     """The proof of a batch that was found before, in the only setting that there is."""
-    gates: bool = True
-    """Whether values beyond the usual are tried."""
+    terms: bool = True
+    """Whether terms are asked; without them the engine alone."""
+    thorough: bool = False
+    """Whether values beyond the usual are tried although the terms prove it."""
     real: bool = False
     """Whether the models are read as formulas of real numbers, where nothing is freed and the terms do not prove it."""
     progress: Progress | None = None

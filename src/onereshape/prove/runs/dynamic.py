@@ -7,18 +7,15 @@ one of both.  Then the repaired model differs from the original, and no repair i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import onnx_ir as ir
 
 from onereshape.prove.engines.engine import Array, Refusal, Session, engine_of
 from onereshape.prove.runs.compare import Meter, samples
-from onereshape.prove.runs.trial import Answers, Feeds, Trial
-
-DYNAMIC: Final = "openvino itself answers otherwise while dims are dynamic: with these sizes fixed the model agrees"
+from onereshape.prove.runs.trial import Answers, Trial
 
 
-def fixed_agrees(trial: Trial, meters: Mapping[str, Meter], feeds: Feeds, wanted: Answers) -> bool:
+def fixed_agrees(trial: Trial, meters: Mapping[str, Meter], feeds: Answers, wanted: Answers) -> bool:
     """Whether the repaired model, with its dims fixed to those that are fed, gives what the original does."""
     if engine_of(trial.repaired) != "openvino":
         return False

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from onereshape.prove.counterexample import Compared
 from onereshape.prove.engines.engine import Array, Refusal, Session
+from onereshape.prove.evidence import Contrast, Differs, Rounding, Unusual
 from onereshape.prove.runs.compare import Meter, comparable, samples
-from onereshape.prove.runs.examples import Comparing
+from onereshape.prove.runs.examples import Comparing, FedRun
 from onereshape.prove.runs.reference import Reference, meters_of
-from onereshape.prove.runs.settings import Chooser
-from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady, wavering
-from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, amount, contrast
+from onereshape.prove.runs.settings import Chooser, Setting
+from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady
+from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial
 from onereshape.prove.values.draw import SIZES, Manner
-from onereshape.terms.proof import said_at
 
 _MOVED: Final = 1e-4
 """How far inputs are moved, relative to themselves."""
@@ -53,11 +53,12 @@ class Extreme:
     """Values beyond the usual, and the original's answers to them."""
 
     words: str
-    feeds: Feeds
-    answers: Answers
+    run: FedRun
     meters: Mapping[str, Meter]
     moved: Collection[str]
     """The inputs that are numbers, and so can be moved a little."""
+    setting: Setting
+    """The sizes of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Asker:
         for words, manners in self._ladders(names):
             asked = (self._asked(words, self.usual.feeds[0], self._drawn(each, names)) for each in manners)
             found += islice((each for each in asked if each is not None), 1)
-        self.trial.extremes += [each.words for each in found]
-        mixed = mix([self.usual.feeds[0], *(each.feeds for each in found)]) if found else []
+        self.trial.evidence += [Unusual(each.words) for each in found]
+        mixed = mix([self.usual.feeds[0], *(dict(each.run.feeds) for each in found)]) if found else []
         words = "large, negative and equal beside each other"
         together = [self._asked(words, feeds, {}) for feeds in mixed]
         return [each for each in together if each is not None] if mixed else found
@@ -92,7 +93,7 @@ class Asker:
             taken = [self._asked("large, where samples share them", feeds, values) for feeds in self.usual.feeds[:2]]
             found = [each for each in taken if each is not None]
             if len(found) == len(taken):
-                self.trial.extremes.append(found[0].words)
+                self.trial.evidence.append(Unusual(found[0].words))
                 return found
         return []
 
@@ -124,63 +125,70 @@ class Asker:
         if any(comparable(array) < comparable(wanted[name]) for name, array in answers.items()):
             return None
         moved = [name for name in feeds if self.chooser.suits[name].kind in FLOAT_KINDS]
-        return Extreme(words, feeds, answers, meters_of(self.trial, [wanted, answers]), moved)
+        return Extreme(
+            words,
+            FedRun(feeds, answers, self.trial.size),
+            meters_of(self.trial, [wanted, answers]),
+            moved,
+            self.usual.setting,
+        )
 
 
-def judge(trial: Trial, extreme: Extreme, mine: Answers, comparing: Comparing) -> set[str]:
-    """Stops where the repaired model's answers, with their samples first, are not the original's.
+def judge_unusual(
+    trial: Trial, extreme: Extreme, got: Answers, comparing: Comparing, part: slice = slice(None)
+) -> set[str]:
+    """Stops where the repaired model's answers are not the original's; the outputs that agree in all elements.
 
-    `comparing` says what was fed.  Returned are the outputs that agree in all elements.
+    `got` has its samples first, those that are a `part` of the original's; `comparing` says what was fed.
     """
-    at = comparing.at
-    far: dict[str, Array] = {}
-    for name, meter in extreme.meters.items():
-        want = samples(extreme.answers[name], meter.carried, trial.size)
-        if want is None or want.shape != mine[name].shape or want.dtype != mine[name].dtype:
-            what: Compared = "dims" if want is None or want.dtype == mine[name].dtype else "type"
-            kind = "other dims" if what == "dims" else "another type"
-            why = f"output {name!r} has {kind}{said_at(at)}, on inputs that are {extreme.words}"
-            raise Stop("differs", why, comparing.unlike(name, what))
-        if meter.distance(mine[name], want).units > trial.widened.get(name, 1.0):
-            far[name] = want
-    same = steady(trial, extreme, _MOVED, _MOVES) if far else None
-    for name, want in far.items() if same is not None else ():  # what it does not take twice, it may not take at all
-        _judge_far(trial, extreme, name, _Far(mine[name], want, (same or {})[name]), comparing)
-    return extreme.meters.keys() - far.keys()
+    parts = {name: part if meter.carried else slice(None) for name, meter in extreme.meters.items()}
+    wanted = {name: array[parts[name]] for name, array in _by_sample(trial, extreme).items()}
+    for name in extreme.meters:
+        mine, want = got[name], wanted.get(name)
+        if want is None or want.shape != mine.shape or want.dtype != mine.dtype:
+            what: Compared = "dims" if want is None or want.dtype == mine.dtype else "type"
+            unlike = comparing.unlike(name, what)
+            words = {"wanted": unlike.values[0], "got": unlike.values[1]}
+            raise Stop(Differs(what, {"output": name, "at": dict(comparing.at), "on": extreme.words, **words}, unlike))
+    widened = trial.widened
+    limits = {name: widened.get(name, 1.0) for name in extreme.meters}
+    meters = extreme.meters.items()
+    far = [name for name, meter in meters if meter.distance(got[name], wanted[name]).units > limits[name]]
+    same = _steady(trial, extreme, _MOVES) if far else None
+    for name in far if same else ():  # what it does not take twice, it may not take at all
+        # Where most elements are unsteady, the others only happen to be steady.
+        meter, count, most = extreme.meters[name], (same or {})[name][parts[name]], limits[name]
+        sure = bool(count.all())
+        count = count & (count.mean() >= _MOSTLY)
+        if meter.distance(got[name], wanted[name], where=count).units > most:
+            # Of thousands, a few elements happen to stay where they are when they are moved twice.
+            count &= (_steady(trial, extreme, _SURELY) or {}).get(name, np.ones((1,), bool))[parts[name]]
+        found = meter.distance(got[name], wanted[name], where=count)
+        if found.units <= most:
+            continue
+        told = {"output": name, "difference": found.absolute, "at": dict(comparing.at), "on": extreme.words}
+        example = comparing.element(meter, count)
+        if trial.kind != "batch" or sure:
+            raise Stop(Differs("value", told, example))
+        trial.evidence.append(Rounding("value", {**told, "moved": _MOVED}, example, name))
+    return {*extreme.meters} - {*far}
 
 
-class _Far(NamedTuple):
-    """What is given and what is wanted, and the elements in which the original agrees with itself."""
+def _by_sample(trial: Trial, extreme: Extreme) -> dict[str, Array]:
+    """The original's answers, samples first."""
+    meters, answers = extreme.meters, extreme.run.answers
+    split = {name: samples(answers[name], meter.carried, trial.size) for name, meter in meters.items()}
+    return {name: array for name, array in split.items() if array is not None}
 
-    given: Array
-    wanted: Array
-    same: Array
 
-
-def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, comparing: Comparing) -> None:
-    """Stops where an output differs in what the original is sure of, or has the terms decide."""
-    # Where most elements are unsteady, the others only happen to be steady.
-    at, count, most = comparing.at, far.same & (far.same.mean() >= _MOSTLY), trial.widened.get(name, 1.0)
-    found = extreme.meters[name].distance(far.given, far.wanted, where=count)
-    if found.units > most:  # of thousands, a few elements happen to stay where they are when they are moved twice
-        surely = steady(trial, extreme, _MOVED, _SURELY) or {}
-        count &= surely.get(name, np.True_)
-        found = extreme.meters[name].distance(far.given, far.wanted, where=count)
-    if found.units <= most:
-        return
-    where = said_at(at)
-    why = f"output {name!r} differs by {amount(found)}{where}, on inputs that are {extreme.words}"
-    example = comparing.element(extreme.meters[name], count)
-    if trial.kind != "batch" or far.same.all():
-        raise Stop("differs", why, example)
-    if example is not None:
-        trial.shown[name] = example
-    trial.doubts[name] = f"{why}; {wavering(name, _MOVED)}"
+def _steady(trial: Trial, extreme: Extreme, moves: int) -> dict[str, Array] | None:
+    return steady(trial, extreme.run, extreme.meters, extreme.moved, _MOVED, moves)
 
 
 def stand_out(trial: Trial, extremes: Sequence[Extreme], agree: Sequence[Collection[str]]) -> None:
     """Notes the contrast of samples on values beyond the usual, for outputs that agreed on all of them."""
-    for name, meter in meters_of(trial, [each.answers for each in extremes]).items() if extremes else ():
-        split = [samples(each.answers[name], meter.carried, trial.size) for each in extremes]
+    split = [_by_sample(trial, each) for each in extremes]
+    for name, meter in meters_of(trial, [each.run.answers for each in extremes]).items() if extremes else ():
         if (meter.carried or trial.kind != "batch") and all(name in names for names in agree):
-            contrast(trial, meter, np.concatenate([array for array in split if array is not None]))
+            units = meter.contrast(np.concatenate([each[name] for each in split if name in each]))
+            trial.evidence.append(Contrast(name, units))

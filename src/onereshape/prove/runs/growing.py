@@ -13,8 +13,9 @@ import onnx_ir as ir
 
 from onereshape.graphs.exports import Freed
 from onereshape.prove.engines.engine import Refusal, Session
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.asking import opening_of
-from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.trial import Feeds, Trial, batch_of
 from onereshape.prove.values.draw import Manner, Undrawable, draw
@@ -38,11 +39,11 @@ def grown(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, 
         return [draw(model, rng, sizes, suits=suits, manner=manner, given=setting.values) for _ in range(number)]
 
     chooser = Chooser(model, suits, {symbol: size}, axes.keys())
-    trial = Trial(model, model, "other", size, {}, base_dir, 0, None)
+    trial = Trial(model, model, asked, Comparison("other"), base_dir)
     try:
         session = Session(model, base_dir)
         opening = opening_of(trial, session, chooser, partial(make, batch=size))
-        rng = np.random.default_rng(trial.seed)
+        rng = np.random.default_rng(trial.asked.seed)
         (feeds,) = make(rng, opening.manner, opening.setting, 1, _TIMES * size)
         larger = session.run(feeds)
     except (Refusal, Undrawable):

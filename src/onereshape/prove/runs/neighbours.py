@@ -15,19 +15,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from onereshape.graphs.exports import Freed
 from onereshape.ground.isolation.budget import OutOfTime
 from onereshape.prove.engines.engine import Array, Refusal, Session
 from onereshape.prove.engines.inside import MOST, elements_inside
-from onereshape.prove.runs.batch_runs import together
-from onereshape.prove.runs.beyond_runs import joined
+from onereshape.prove.evidence import Differs, Neighbours, NotRun, Sizes
 from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
-from onereshape.prove.runs.reference import Reference, settle
-from onereshape.prove.runs.trial import Answers, Feeds, NoRoom, Sizes, Stop, Trial, batch_of, compare
+from onereshape.prove.runs.reference import Reference
+from onereshape.prove.runs.trial import Answers, Feeds, NoRoom, Stop, Trial
+from onereshape.prove.runs.wanted import compare, joined, settle, together
 from onereshape.prove.values.draw import SIZES
-from onereshape.prove.values.input_roles import InputRole, roles_of
-from onereshape.terms.proof import said
+from onereshape.prove.values.input_roles import InputRole
 
 _FIVE: Final = 5
 _PLACES: Final = ((1, 3), (0, 2, 4))
@@ -77,7 +75,7 @@ _FAR: Final = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenModel:
+class OpenModel:
     """The repaired model in its engine, with usual values and the axes of its batch."""
 
     trial: Trial
@@ -91,30 +89,23 @@ class _OpenModel:
         return {self.symbol: pieces * self.trial.size, **self.usual.setting.sizes}
 
 
-class Seen(NamedTuple):
-    """The neighbours beside which samples were compared."""
-
-    words: list[str]
-    """The kinds of neighbours."""
-    without: list[Sizes]
-    """The larger batches for which there was no memory or no time."""
-    why: str
-    """The reason why there was none."""
-
-
-def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -> Seen:
-    """Stops where the answer to a sample changes with its neighbours; the neighbours that were tried.
+def run_company(repaired: OpenModel, *, proven: bool) -> None:
+    """Stops where the answer to a sample changes with its neighbours; notes the neighbours that were tried.
 
     `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
     """
-    axes, symbol = batch_of(freed)
-    repaired = _OpenModel(trial, trial.opened(), usual, axes, symbol, roles_of(trial.original))
-    found = [] if proven else [*_unchanged(repaired)]
-    without, why = _many(repaired)
-    return Seen([*dict.fromkeys(found)], without, why)
+    trial = repaired.trial
+    try:
+        for words in () if proven else _unchanged(repaired):
+            trial.evidence.append(Neighbours(words))
+        _many(repaired)
+    except OutOfTime as over:
+        if not proven:
+            raise
+        trial.evidence.append(NotRun(tuple(repaired.at(pieces) for pieces in _MANY), over.after))
 
 
-def _unchanged(repaired: _OpenModel) -> Iterator[str]:
+def _unchanged(repaired: OpenModel) -> Iterator[str]:
     """The kinds of neighbours beside which no sample changed; a Stop where a sample did."""
     trial, (first, second) = repaired.trial, repaired.usual.feeds[:2]
     for places in _PLACES:
@@ -130,18 +121,17 @@ def _unchanged(repaired: _OpenModel) -> Iterator[str]:
                 continue  # what it does not take says nothing of the others
             for name, rows in _stayed(repaired, answers, places).items():
                 if not np.array_equal(_bits(rows), _bits(alike[name])):
-                    why = f"output {name!r} of a sample is another one beside samples that are {words}"
                     count = _FIVE * trial.size
                     before, after = FedRun(feeds, whole, count), FedRun(changed, answers, count)
                     numbers = [place * trial.size + each for place in places for each in range(trial.size)]
                     pairs = [SampleTwice(before, after, each, each) for each in numbers]
                     comparing = Comparing(pairs, repaired.at(_FIVE), ("repaired", "repaired"))
-                    example = comparing.bits(repaired.usual.meters[name])
-                    raise Stop("differs", f"{why}, at {said(repaired.at(_FIVE))}", example)
+                    told = {"output": name, "values": words, "at": repaired.at(_FIVE)}
+                    raise Stop(Differs("neighbours", told, comparing.bits(repaired.usual.meters[name])))
             yield words
 
 
-def _others(repaired: _OpenModel, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
+def _others(repaired: OpenModel, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
     """A piece in every company: all inputs of a sample at once, and one at a time where there are several."""
     own = [name for name in repaired.axes if repaired.suits[name].kind not in SIZES]
     for each in _COMPANY:
@@ -175,7 +165,7 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
     return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
 
 
-def _among(repaired: _OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
+def _among(repaired: OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
     """A batch of five pieces: the two usual ones in turn at `places`, and `others` elsewhere."""
     pieces = [others] * _FIVE
     for turn, place in enumerate(places):
@@ -183,7 +173,7 @@ def _among(repaired: _OpenModel, others: Feeds, places: Sequence[int]) -> Feeds:
     return joined(pieces, repaired.axes)
 
 
-def _stayed(repaired: _OpenModel, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
+def _stayed(repaired: OpenModel, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
     """The answers to the pieces at these places of a batch; all of an output that carries no batch."""
     size, meters = repaired.trial.size, repaired.usual.meters
     return {name: _rows(meter, answers[name], size, places) for name, meter in meters.items()}
@@ -211,28 +201,23 @@ def turns_of(pieces: int) -> list[int]:
     return [drawn >> place & 1 for place in range(pieces)]
 
 
-def _many(repaired: _OpenModel) -> tuple[list[Sizes], str]:
-    """Larger batches, beside the original on the pieces; those that have no room, or no time, are returned, and why."""
+def _many(repaired: OpenModel) -> None:
+    """Larger batches, beside the original on the pieces; notes those that have no room, or no time, and why."""
     trial, usual = repaired.trial, repaired.usual
     inside = elements_inside(trial.original, usual.feeds[0])
     why = f"more than {MOST} elements in a run"
     fits = [pieces for pieces in _MANY if pieces * inside <= MOST]
+    own = usual.pieces(trial.size)
     for place, pieces in enumerate(fits):
-        turns, at = turns_of(pieces), repaired.at(pieces)
-        feeds = joined([usual.feeds[turn] for turn in turns], repaired.axes)
+        wanted = together([own[turn] for turn in turns_of(pieces)], usual.meters, repaired.axes, repaired.at(pieces))
         try:
-            got = trial.run(repaired.session, feeds, at)
+            got = trial.run(repaired.session, wanted.feeds, wanted.sizes)
         except NoRoom as stop:
             fits, why = fits[:place], stop.why
             break
         except OutOfTime as over:
             fits, why = fits[:place], over.after
             break
-        answers = [usual.answers[turn] for turn in turns]
-        wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}
-        own = [FedRun(usual.feeds[place], usual.answers[place], trial.size) for place in range(2)]
-        whole, size = FedRun(feeds, got, pieces * trial.size), trial.size
-        pairs = [SampleTwice(own[turns[now // size]], whole, now % size, now) for now in range(pieces * size)]
-        compare(trial, usual.meters, got, wanted, Comparing(pairs, at))
-        settle(trial, [usual], at)
-    return [repaired.at(pieces) for pieces in _MANY[len(fits) :]], why
+        settle(trial, wanted, got, compare(trial, wanted, got), [usual])
+    if missing := tuple(repaired.at(pieces) for pieces in _MANY[len(fits) :]):
+        trial.evidence.append(NotRun(missing, why))

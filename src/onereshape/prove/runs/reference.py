@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -11,16 +11,14 @@ import onnx_ir as ir
 
 from onereshape.ground.errors import FixError
 from onereshape.prove.engines.engine import Refusal, Session, engine_of
+from onereshape.prove.evidence import Carried
 from onereshape.prove.runs.compare import Distance, Meter, rounding, samples, scale_of, tolerances
+from onereshape.prove.runs.examples import FedRun
 from onereshape.prove.runs.settings import Setting
-from onereshape.prove.runs.steadiness import SLIGHTLY, wavering
-from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount
-from onereshape.terms.proof import said_at
+from onereshape.prove.runs.trial import Answers, Feeds, Trial, untestable
 
 _NOISE_RUNS: Final = 3
-_NOISE: Final = 10
-"""How many times as far as the original is from itself the repaired model may be from it."""
-_LITTLE: Final = 1 / 32
+LITTLE: Final = 1 / 32
 """The part of the scale by which sums in another order may differ, where much cancels."""
 
 
@@ -33,6 +31,10 @@ class Reference:
     answers: Sequence[Answers]
     meters: Mapping[str, Meter]
 
+    def pieces(self, size: int = 1) -> list[FedRun]:
+        """Each run, which has so many samples."""
+        return [FedRun(*each, size) for each in zip(self.feeds, self.answers, strict=True)]
+
 
 def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """A meter for each output, from all answers of a model."""
@@ -43,10 +45,8 @@ def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
         carried = trial.outputs.get(name)
         split = [samples(answer[name], carried, trial.size) for answer in answers]
         if any(array is None for array in split):
-            dims = list(first.shape)
-            where = "it has none" if carried is None else carried.said(trial.size)
-            why = f"output {name!r} of the original has dims {dims}, and finds no batch there: {where}"
-            raise Stop("untested", why)
+            where = "it has none" if carried is None else _place(carried, trial.size)
+            raise untestable("no-batch-there", output=name, dims=list(first.shape), where=where)
         scale = scale_of(array for array in split if array is not None)
         found[name] = Meter(name, carried, scale, *tolerances(first.dtype, rough))
     return found
@@ -66,55 +66,23 @@ def _check_dims(answers: Sequence[Answers]) -> None:
     """Stops where the dims of an output differ between answers: they depend on the values that were fed."""
     for name in answers[0]:
         if len({answer[name].shape for answer in answers}) > 1:
-            raise Stop("untested", f"the dims of output {name!r} depend on the values that were fed")
+            raise untestable("value-dims", output=name)
 
 
-def settle(
-    trial: Trial, references: Sequence[Reference], at: Sizes, wavers: Callable[[str], bool] = lambda _: False
-) -> None:
-    """Stops where an output is too far from the original's, and farther than the original is from itself.
-
-    `wavers` says whether rounding decides what an output is, wherever it was too far: then the terms decide.
-    """
-    far = [name for name, found in trial.distances.items() if found.units > trial.widened.get(name, 1.0)]
-    far = [name for name in far if name not in trial.wavering]
-    far = [name for name in far if name not in trial.doubts or not _is_little(trial, name)]
-    if not far:
-        return
-    own = _noise(trial, references)
-    for name in far:
-        found, itself = trial.distances[name], own.get(name, Distance())
-        if itself.most > 1:
-            why = f"output {name!r} of the original differs from itself by {amount(itself)} without optimisations"
-            raise Stop("untested", why)
-        trial.widened[name] = max(1.0, _NOISE * itself.units)
-        if found.most > 1 or found.units > trial.widened[name]:
-            scale = f", where its scale is {trial.scales[name]:.3g}" if trial.scales[name] else ""
-            why = f"output {name!r} differs by {amount(found)}{said_at(at)}{scale}"
-            if trial.kind == "batch" and not _is_little(trial, name) and wavers(name):
-                trial.wavering.add(name)
-                why += f"; {wavering(name, SLIGHTLY)}"
-            elif trial.kind != "batch" or not _is_little(trial, name):
-                raise Stop("differs", why, trial.example(name))
-            trial.doubts[name] = why  # the terms decide
-            if (example := trial.example(name)) is not None:
-                trial.shown[name] = example
-
-
-def _is_little(trial: Trial, name: str) -> bool:
-    """Whether an output differs by what roundings may do; integers are equal or not."""
-    return 0 < trial.distances[name].absolute <= _LITTLE * trial.scales[name]
+def _place(carried: Carried, size: int) -> str:
+    """How large the axis should be for so many samples."""
+    what = f"{carried.outer * size * (carried.inner or 1)}"
+    return f"axis {carried.axis} should be {'' if carried.inner is not None else 'a multiple of '}{what}"
 
 
 def check_repeats(trial: Trial, reference: Reference, again: Answers) -> None:
     """The original gives the same answer twice."""
     for name, found in _apart(trial, reference, 0, again).items():
         if found.units > 1:
-            why = f"the original does not repeat itself: output {name!r} differs by {amount(found)} on the same values"
-            raise Stop("untested", why)
+            raise untestable("not-repeated", output=name, difference=found.absolute)
 
 
-def _noise(trial: Trial, references: Sequence[Reference]) -> dict[str, Distance]:
+def noise(trial: Trial, references: Sequence[Reference]) -> dict[str, Distance]:
     """How far the original is from itself, where the engine runs it without optimisations."""
     found: dict[str, Distance] = {}
     runs = {id(feeds): (each, place) for each in references for place, feeds in enumerate(each.feeds)}

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from onereshape.prove.engines.engine import Array, Refusal
-from onereshape.prove.runs.compare import Meter, finite, samples
+from onereshape.prove.runs.compare import finite, samples
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.steadiness import MOVES, SLIGHTLY, moved, steady
 from onereshape.prove.runs.trial import Answers, Feeds, Trial
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A piece of a reference: its feeds and answers, the meters, and the inputs that can be moved a little."""
-
-    feeds: Feeds
-    answers: Answers
-    meters: Mapping[str, Meter]
-    moved: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +43,8 @@ class RoundingCheck:
 
     def _unsure(self, name: str, place: int, part: Array, want: Array) -> bool:
         if place not in self._known:
-            asked = self.reference
-            piece = _Piece(asked.feeds[place], asked.answers[place], asked.meters, self.moved)
-            self._known[place] = steady(self.trial, piece, SLIGHTLY)
+            asked = self.reference.pieces(self.trial.size)[place]
+            self._known[place] = steady(self.trial, asked, self.reference.meters, self.moved, SLIGHTLY)
         same = self._known[place]
         if same is not None and np.any(~same[name] & finite(want)):
             return True
@@ -66,7 +55,7 @@ class RoundingCheck:
 
     def _steady(self) -> dict[str, Array] | None:
         """The elements in which the repaired model agrees with itself, samples first; None where it does not run."""
-        rng = np.random.default_rng(self.trial.seed)
+        rng = np.random.default_rng(self.trial.asked.seed)
         found: dict[str, Array] = {}
         for _ in range(MOVES if self.moved else 0):
             pieces = [moved(rng, each, self.moved, SLIGHTLY) for each in self.reference.feeds[: self.count]]

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.prove.evidence import Held, Sizes
 from onereshape.prove.runs.told_sizes import ToldSizes, told_sizes
-from onereshape.prove.runs.trial import Feeds, Sizes
+from onereshape.prove.runs.trial import Feeds
 from onereshape.prove.values.draw import SIZES, UNNAMED, Manner, draw
 from onereshape.prove.values.input_roles import InputRole, fed
 from onereshape.prove.values.naming import grouped, groupings
@@ -162,24 +163,16 @@ class Chooser:
         return {name: drawn[name] for name in self.sized}
 
 
-def held(settings: Sequence[Setting]) -> list[str]:
-    """Sentences on sizes and inputs that never differed, as the original took nothing else: `H was always 4`."""
+def held(settings: Sequence[Setting]) -> list[Held]:
+    """The sizes and inputs that never differed, as the original took nothing else."""
     found = []
     all_sizes = {name: tuple(setting.sizes[name] for setting in settings) for name in settings[0].sizes}
     for name, sizes in all_sizes.items():
         if len(set(sizes)) == 1:
-            found.append(f"{name} was always {sizes[0]}")
+            found.append(Held("size", (name,), str(sizes[0])))
     alike = [names for names in grouped(all_sizes, all_sizes.__getitem__) if len(names) > 1]
-    found += [
-        f"{', '.join(names[:-1])} and {names[-1]} were always equal"
-        for names in alike
-        if len(set(all_sizes[names[0]])) > 1
-    ]
+    found += [Held("equal", (*names,)) for names in alike if len(set(all_sizes[names[0]])) > 1]
     for name, value in settings[0].values.items():
         if all(np.array_equal(value, setting.values[name]) for setting in settings):
-            found.append(f"input {name!r} was always {_said(value)}")
+            found.append(Held("value", (name,), str(np.asarray(value).tolist())))
     return found
-
-
-def _said(value: Any) -> str:
-    return str(np.asarray(value).tolist())

@@ -7,12 +7,13 @@ a TopK, an ArgMax, or what is gathered by them, may be another one without anyth
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from onereshape.prove.engines.engine import Array, Refusal, Session
 from onereshape.prove.runs.compare import Meter, rounding, samples
+from onereshape.prove.runs.examples import FedRun
 from onereshape.prove.runs.trial import Answers, Feeds, Trial
 
 FLOAT_KINDS: Final = frozenset({"float", "positive"})
@@ -22,34 +23,23 @@ SLIGHTLY: Final = 1e-6
 MOVES: Final = 8
 
 
-class Referenced(Protocol):
-    """Feeds and the original's answers to them, a meter for each output, and the inputs that can be moved a little."""
+def steady(  # noqa: PLR0913, PLR0917 - what was asked, and how it is moved
+    trial: Trial, asked: FedRun, meters: Mapping[str, Meter], names: Collection[str], step: float, moves: int = MOVES
+) -> dict[str, Array] | None:
+    """The elements in which the original agrees with itself, samples first; None where it does not run again.
 
-    @property
-    def feeds(self) -> Feeds: ...
-
-    @property
-    def answers(self) -> Answers: ...
-
-    @property
-    def meters(self) -> Mapping[str, Meter]: ...
-
-    @property
-    def moved(self) -> Collection[str]: ...
-
-
-def steady(trial: Trial, asked: Referenced, step: float, moves: int = MOVES) -> dict[str, Array] | None:
-    """The elements in which the original agrees with itself, samples first; None where it does not run again."""
-    rng = np.random.default_rng(trial.seed)
+    The inputs of these names can be moved a little.
+    """
+    rng = np.random.default_rng(trial.asked.seed)
     again: list[Answers]
     try:
         again = [Session(trial.original, trial.base_dir, optimize=False).run(asked.feeds)]
         session = Session(trial.original, trial.base_dir)
-        again += [session.run(moved(rng, asked.feeds, asked.moved, step)) for _ in range(moves if asked.moved else 0)]
+        again += [session.run(moved(rng, asked.feeds, names, step)) for _ in range(moves if names else 0)]
     except Refusal:
         return None
     found = {}
-    for name, meter in asked.meters.items():
+    for name, meter in meters.items():
         want = samples(asked.answers[name], meter.carried, trial.size)
         if want is None:
             continue
@@ -61,12 +51,7 @@ def steady(trial: Trial, asked: Referenced, step: float, moves: int = MOVES) -> 
     return found
 
 
-def wavering(name: str, step: float) -> str:
-    """A sentence on an output that differs from itself when its inputs are moved by a factor of 1 + `step`."""
-    return f"output {name!r} is another one too if the inputs are moved by {step:.0e} of themselves"
-
-
-def moved(rng: np.random.Generator, feeds: Feeds, names: Collection[str], step: float) -> Feeds:
+def moved(rng: np.random.Generator, feeds: Answers, names: Collection[str], step: float) -> Feeds:
     """Feeds whose inputs with these names are moved a little: by two roundings of their type at least."""
     found = dict(feeds)
     for name in names:

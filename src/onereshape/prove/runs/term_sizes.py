@@ -9,8 +9,8 @@ from typing import Final
 
 import onnx_ir as ir
 
+from onereshape.prove.evidence import Sizes
 from onereshape.prove.runs.told_sizes import told_sizes
-from onereshape.prove.runs.trial import Sizes
 from onereshape.prove.values.draw import UNNAMED
 from onereshape.prove.values.input_roles import fed
 from onereshape.prove.values.naming import Groups, groupings

@@ -17,7 +17,7 @@ from onereshape.graphs.facts.answers import broadcast
 from onereshape.graphs.facts.facts import Facts
 from onereshape.graphs.operators import record_of
 from onereshape.graphs.shapes import facts_of
-from onereshape.prove.runs.trial import Sizes
+from onereshape.prove.evidence import Sizes
 from onereshape.prove.values.draw import UNNAMED
 from onereshape.prove.values.input_roles import fed
 from onereshape.rule.sizes import Formula, Size, reach, symbol

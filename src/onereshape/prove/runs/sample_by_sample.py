@@ -96,10 +96,11 @@ class SampleBySample:
         """Nobody else knows an answer."""
 
     def unusual(self, asked: OriginalAnswers) -> Sequence[Sequence[Extreme]]:
-        """The original's answers to values beyond the usual; before that it must keep its own samples apart."""
+        """The original's answers to values beyond the usual; it must keep its own samples apart."""
+        groups = unusual(self.trial, self.chooser, self.question(), asked)
         if self.trial.size > 1:
             _check_rows(self.trial, asked.first)
-        return unusual(self.trial, self.chooser, self.question(), asked)
+        return groups
 
     def compare(self, session: Session, asked: OriginalAnswers) -> None:
         """The repaired model at each batch, and on single samples."""

@@ -214,3 +214,23 @@ def test_samples_that_meet_in_the_terms_are_not_run(tmp_path: Path, monkeypatch:
         orx.fix(written(text, tmp_path), batch={"x": 0})
 
     assert not asked
+
+
+def test_a_right_model_with_other_named_dims_is_told_so_before_any_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The terms are asked at some sizes of the other dims; no rule is."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("onereshape.repair.batch_work.batch_work", never)
+    text = "g (float[N, H, W] x) => (float[N, H, W] y) { a = Relu(x) y = Softmax <axis = -1> (a) }"
+    save(parser.parse_model(f"{HEAD} {text}"), tmp_path / "m.onnx")
+    given = orx.load(tmp_path / "m.onnx")
+
+    fixed = orx.fix(given, batch=True)
+
+    assert fixed.model is given
+    assert (fixed.certificate.status, fixed.certificate.for_all) == ("proven", True)
+    assert len({each["H"] for each in fixed.certificate.compared}) > 2

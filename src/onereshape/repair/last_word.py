@@ -137,16 +137,20 @@ def last_word(  # noqa: PLR0913 - what is known
     if place not in told:
         told[place] = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
     proof, first = told[place], refusal is None and outputs is None
-    if proof is None:
-        may = not doubted or (not first and _may_be_proven(given.ir, copy, asked, size, outputs))
-        return word if may else word._replace(works=False)
-    if not proof.holds or (doubted and not proof.always):
-        return word._replace(works=False if doubted else None)
-    found = places_of(proof)
+    if proof is None and not doubted:
+        return word
+    shown = proof or _proof_somewhere(given.ir, copy, asked, size)
+    if shown is None or not shown.holds or (doubted and not shown.always):
+        open_ = (
+            not doubted if shown else not first
+        )  # what an input says of sizes is no term: runs look for what it takes
+        return word._replace(works=None if open_ else False)
+    found = places_of(shown)
     works = not fixed or declared_outputs(given.ir, copy, found, batch_of(asked)[1])
     if refusal is None:
         works = is_as_repaired(given.ir, found, outputs or {})
-    return word._replace(works=works and not (first and leaves_work(given.ir, asked, found)), proof=proof)
+    works = works and not (first and leaves_work(given.ir, asked, found))
+    return word._replace(works=None if works and proof is None else works, proof=proof)  # runs choose the sizes
 
 
 def _is_final(model: ir.Model, asked: Freed, refusal: FixError | None, size: int, *, fixed: bool) -> bool:
@@ -187,35 +191,34 @@ def first_proof(
 
     `for_all`: only a proof for every batch is of use.
     """
-    axes, symbol = batch_of(asked)
-    if Chooser(original, roles_of(original), {symbol: size}, axes.keys()).varies:
+    if _chooser(original, asked, size).varies:
         return None
     return batch_proof(original, copy, asked, size, {}, for_all=for_all)
 
 
-def _may_be_proven(
-    model: ir.Model, copy: ir.Model, asked: Freed, size: int, outputs: Mapping[str, int | None] | None
-) -> bool:
-    """Whether the terms prove a model right for every batch at some size of the other dims: else no run is of use.
+def _proof_somewhere(model: ir.Model, copy: ir.Model, asked: Freed, size: int) -> Proof | None:
+    """What terms say at some sizes of the other dims: a proof for every batch, if there is one at any of them.
 
-    What an input says of sizes is no term: there runs look for what the model takes.
+    None: an input says sizes, and so runs have to say more.
     """
     original, other = (with_named_dims(each) for each in (called(model, asked), copy))
-    axes, symbol = batch_of(asked)
-    chooser = Chooser(original, roles_of(original), {symbol: size}, axes.keys())
-    sized, first = chooser.sized, next(some_sizes(original))
+    chooser = _chooser(original, asked, size)
+    first = next(some_sizes(original))
     alike = dict.fromkeys(chooser.names, max(first.values(), default=1))
     others = ({**first, **each} for each in (alike, *chooser.told.likely, *chooser.ones()))
     for sizes in (*some_sizes(original), *others, *usual_sizes(original)):
         limits().check()
         proof = batch_proof(original, other, asked, size, sizes, for_all=True)
-        if proof.holds and proof.always:
-            return outputs is None or is_as_repaired(model, places_of(proof), outputs)
-        if proof.reason.endswith(PARTED):
-            return False
-        if sized:
-            break
-    return bool(sized)
+        if (proof.holds and proof.always) or proof.reason.endswith(PARTED):
+            return proof
+        if chooser.sized:
+            return None
+    return proof
+
+
+def _chooser(model: ir.Model, asked: Freed, size: int) -> Chooser:
+    axes, symbol = batch_of(asked)
+    return Chooser(model, roles_of(model), {symbol: size}, axes.keys())
 
 
 def with_batch(model: ir.Model, asked: AskedAxes) -> tuple[ir.Model, bool]:

@@ -63,27 +63,26 @@ class AskedEngine:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class AtSizes:
+    """Evidence that is nothing but sizes."""
+
+    sizes: Sizes
+    """Dim -> size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported(AtSizes):
     """The sizes of freed dims in the original."""
 
-    sizes: Sizes
-    """Dim -> size."""
-
 
 @dataclass(frozen=True, slots=True)
-class FittedOn:
+class FittedOn(AtSizes):
     """Another export that the repair was made from; its freed sizes."""
 
-    sizes: Sizes
-    """Dim -> size."""
-
 
 @dataclass(frozen=True, slots=True)
-class Witnessed:
+class Witnessed(AtSizes):
     """Another export that the repair did not use; its freed sizes."""
-
-    sizes: Sizes
-    """Dim -> size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +114,8 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(AtSizes):
     """A run of the repaired model, whether its answers were compared or not."""
-
-    sizes: Sizes
-    """The sizes of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +174,21 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusual:
-    """Values beyond the usual on which the models agree, in a word: `large`."""
+class OfValues:
+    """Evidence that is nothing but a word for values."""
 
     values: str
-    """The word for them."""
+    """The word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Samples of one kind, beside which no other sample changed by a bit."""
+class Unusual(OfValues):
+    """Values beyond the usual on which the models agree: `large`."""
 
-    values: str
-    """The word for them."""
+
+@dataclass(frozen=True, slots=True)
+class Neighbours(OfValues):
+    """Samples of one kind, beside which no other sample changed by a bit."""
 
 
 Fields = Mapping[str, object]
@@ -198,25 +196,27 @@ Fields = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Differs:
-    """A run that shows another answer."""
+class InWords:
+    """Evidence that is a sentence."""
 
     code: str
-    """The sentence for it, in `words`."""
+    """The sentence, in `words`."""
     fields: Fields
-    """What the sentence is made of."""
+    """What it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differs(InWords):
+    """A run that shows another answer."""
+
     example: Counterexample | None
     """The input that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class Rounding(InWords):
     """A difference that rounding may make: the terms decide."""
 
-    code: str
-    """The sentence for it, in `words`."""
-    fields: Fields
-    """What the sentence is made of."""
     example: Counterexample | None
     """The input that shows it."""
     output: str
@@ -226,23 +226,13 @@ class Rounding:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(InWords):
     """The repaired model does not run, or has other inputs or outputs."""
-
-    code: str
-    """The sentence for it, in `words`."""
-    fields: Fields
-    """What the sentence is made of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Untestable:
+class Untestable(InWords):
     """Why runs can show nothing, or no more."""
-
-    code: str
-    """The sentence for it, in `words`."""
-    fields: Fields
-    """What the sentence is made of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from onereshape.prove.engines.engine import Array, Session
 from onereshape.prove.evidence import Differs, Sizes, Terms
 from onereshape.prove.judge import judge
-from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion, unusual
+from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion
 from onereshape.prove.runs.compare import Meter, samples
 from onereshape.prove.runs.dynamic import fixed_agrees
 from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice
@@ -21,13 +21,13 @@ from onereshape.prove.runs.extremes import Extreme, judge_unusual, stand_out
 from onereshape.prove.runs.neighbours import OpenModel, run_company
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.rounding_decides import RoundingCheck
+from onereshape.prove.runs.same_values import SameValues
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.steadiness import FLOAT_KINDS
 from onereshape.prove.runs.term_runs import Settings, batch_terms
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, untestable
 from onereshape.prove.runs.wanted import alone, compare, joined, rows, settle, together
 from onereshape.prove.values.draw import Manner, draw
-from onereshape.prove.values.input_roles import InputRole, roles_of
 from onereshape.terms.proof import said
 
 _TIMES: Final = (1, 2, 3, 5)
@@ -41,17 +41,11 @@ _UNUSUAL_SINGLES: Final = 256
 
 
 @dataclass(frozen=True)
-class SampleBySample:
+class SampleBySample(SameValues):
     """The original on pieces of its own batch, beside the repaired model on several at once."""
 
-    trial: Trial
     axes: Mapping[str, int]
     symbol: str
-
-    @cached_property
-    def suits(self) -> Mapping[str, InputRole]:
-        """What each input is taken for."""
-        return roles_of(self.trial.original)
 
     @cached_property
     def chooser(self) -> Chooser:
@@ -87,17 +81,9 @@ class SampleBySample:
         """The proof that was found before, or one in each setting."""
         return batch_terms(self.trial, settings)
 
-    @property
-    def settings(self) -> Settings | None:
-        """The only setting, of a model that has no other."""
-        return None if self.chooser.varies else [({}, {})]
-
-    def listen(self, asked: OriginalAnswers) -> None:
-        """Nobody else knows an answer."""
-
     def unusual(self, asked: OriginalAnswers) -> Sequence[Sequence[Extreme]]:
         """The original's answers to values beyond the usual; it must keep its own samples apart."""
-        groups = unusual(self.trial, self.chooser, self.question(), asked)
+        groups = super().unusual(asked)
         if self.trial.size > 1:
             _check_rows(self.trial, asked.first)
         return groups

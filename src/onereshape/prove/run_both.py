@@ -24,7 +24,6 @@ from onereshape.prove.runs.compare import FLOATS
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.first_tensor import first_tensor
 from onereshape.prove.runs.other_exports import other_exports
-from onereshape.prove.runs.same_values import SameValues
 from onereshape.prove.runs.sample_by_sample import sample_by_sample
 from onereshape.prove.runs.term_runs import Settings, same_formula
 from onereshape.prove.runs.trial import Stop, Trial, check_free, check_interface
@@ -65,7 +64,7 @@ def certify(
 _TRUTHS: Final[dict[Kind, Callable[[Trial], Truth]]] = {
     "batch": sample_by_sample,
     "other": other_exports,
-    "same": SameValues,
+    "same": Truth,
 }
 
 

@@ -138,7 +138,7 @@ def account(evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
         ("unusual values", [each.values for each in seen.all(Unusual)]),
         ("neighbours that change nothing", [each.values for each in seen.all(Neighbours)]),
         ("the original from itself", _tolerances(seen.widened)),
-        ("answers apart", _tolerances(seen.contrasts)),
+        ("other inputs move", _tolerances(seen.contrasts)),
         ("what differs", [sentence(each) for each in seen.all(Differs)]),
         ("may be rounding", [sentence(each) for each in seen.all(Rounding)]),
         ("what fails", [sentence(each) for each in seen.all(Failed)]),

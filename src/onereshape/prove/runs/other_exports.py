@@ -20,10 +20,10 @@ from onereshape.prove.evidence import CLEARLY, Differs, Exported, FittedOn, Ran,
 from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion
 from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, meters_of, opened
-from onereshape.prove.runs.same_values import SameValues, contrast_answers, run_beside, run_beyond
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.term_runs import OtherExport, Settings, export_terms
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, check_interface, failed, untestable
+from onereshape.prove.runs.truth import Truth, contrast_answers, run_beside, run_beyond
 from onereshape.prove.runs.wanted import check_declared, said_dims
 from onereshape.prove.values.draw import Manner, draw
 from onereshape.prove.values.input_roles import fed, roles_of
@@ -72,7 +72,7 @@ class _Answered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OtherExports(SameValues):
+class OtherExports(Truth):
     """The original, and other exports, each at its own sizes."""
 
     own: Sizes = field(default_factory=dict)

@@ -21,11 +21,11 @@ from onereshape.prove.runs.extremes import Extreme, judge_unusual, stand_out
 from onereshape.prove.runs.neighbours import OpenModel, run_company
 from onereshape.prove.runs.reference import Reference
 from onereshape.prove.runs.rounding_decides import RoundingCheck
-from onereshape.prove.runs.same_values import SameValues
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.steadiness import FLOAT_KINDS
 from onereshape.prove.runs.term_runs import Settings, batch_terms
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, untestable
+from onereshape.prove.runs.truth import Truth
 from onereshape.prove.runs.wanted import alone, compare, joined, rows, settle, together
 from onereshape.prove.values.draw import Manner, draw
 from onereshape.terms.proof import said
@@ -41,7 +41,7 @@ _UNUSUAL_SINGLES: Final = 256
 
 
 @dataclass(frozen=True)
-class SampleBySample(SameValues):
+class SampleBySample(Truth):
     """The original on pieces of its own batch, beside the repaired model on several at once."""
 
     axes: Mapping[str, int]

@@ -83,7 +83,7 @@ def certificate(
     sizes = ({name: 1},) if status == "unwitnessed" else ({name: 1}, {name: 2})
     evidence: list[Evidence] = [
         Asked("other" if dims else "same" if status == "equivalent" else "batch", 0, 1e-3, 1e-4, {name: Carried(0)}),
-        AskedEngine((name,)),
+        AskedEngine((name,), (name,)),
         Contrast(name, 1e9),
         *(Compared(each, outputs) for each in sizes if compared),
         *([Ran({name: 3})] if ran else []),

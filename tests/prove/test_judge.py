@@ -52,7 +52,11 @@ EXAMPLE = Counterexample("y", "value", ("original", "repaired"), ("0.5", "0.25")
 
 
 def asked(kind: Kind) -> list[Evidence]:
-    return [Asked(kind, 7, 1e-3, 1e-4, {"y": Carried(0)}), AskedEngine(("onnxruntime 1.0",)), Contrast("y", 1e6)]
+    return [
+        Asked(kind, 7, 1e-3, 1e-4, {"y": Carried(0)}),
+        AskedEngine(("onnxruntime",), ("onnxruntime 1.0",)),
+        Contrast("y", 1e6),
+    ]
 
 
 def compared(elements: int = 4, **sizes: int) -> list[Evidence]:
@@ -221,7 +225,7 @@ def test_whatever_was_seen_has_a_status_and_words(data: st.DataObject) -> None:
 
 ONE_OF_EACH: list[Evidence] = [
     Asked("other", 9041, 0.03125, 0.0625),
-    AskedEngine(("engine-9042",)),
+    AskedEngine(("engine",), ("engine-9042",)),
     Exported({"S": 9043}),
     Witnessed({"S": 9045}),
     Ran({"S": 9046}),

@@ -135,7 +135,7 @@ class Certificate:
     def engine(self) -> str:
         """Which engine ran both models, and its version."""
         engine = self._seen.one(AskedEngine)
-        return "" if engine is None else " beside ".join(engine.names)
+        return "" if engine is None else " beside ".join(engine.versions)
 
     @property
     def relative(self) -> float:

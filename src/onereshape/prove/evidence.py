@@ -59,7 +59,9 @@ class AskedEngine:
     """The engines that were asked, and their versions: one, or two where each model has its own."""
 
     names: tuple[str, ...]
-    """`onnxruntime 1.31.1`."""
+    """`onnxruntime`."""
+    versions: tuple[str, ...]
+    """What each of them says of itself: `onnxruntime 1.31.1`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ def certify(
         check_interface(original, repaired, "repaired model")
         check_free(trial)
         _put_beside(trial, _TRUTHS[trial.kind](trial))
-    trial.evidence.append(AskedEngine(tuple(map(engine_name, dict.fromkeys(map(engine_of, (original, repaired)))))))
+    engines = (*dict.fromkeys(map(engine_of, (original, repaired))),)
+    trial.evidence.append(AskedEngine(engines, tuple(map(engine_name, engines))))
     found = judged(trial.evidence)
     if comparison.progress is not None:
         comparison.progress(trial.steps, trial.steps, found.status)

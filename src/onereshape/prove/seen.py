@@ -261,6 +261,7 @@ def merged(proofs: Sequence[Proof]) -> Proof:
         tuple(dict.fromkeys(each for proof in proofs for each in proof.held)),
         tuple(replace(each, elements=totals[name]) for name, each in sorted(outputs.items())),
         worst.seed,
+        any(proof.mixed for proof in proofs),
     )
 
 

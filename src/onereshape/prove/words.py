@@ -151,7 +151,7 @@ def account(evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
     for asked in seen.all(Asked):
         tolerance = f"{asked.relative:g} relative, {asked.absolute:g} of the scale around it"
         rows += [("seed", [str(asked.seed)]), ("tolerance", [tolerance])]
-    rows += [("engine", [" beside ".join(each.names)]) for each in seen.all(AskedEngine)]
+    rows += [("engine", [" beside ".join(each.versions)]) for each in seen.all(AskedEngine)]
     return [(kind, "; ".join(texts)) for kind, texts in rows if texts]
 
 
@@ -291,7 +291,7 @@ def _agreed(seen: Seen) -> str:
 def _engines(seen: Seen) -> list[str]:
     """The engines without their versions: `onnxruntime`."""
     asked = seen.one(AskedEngine)
-    return ["the engine"] if asked is None else [each.partition(" ")[0] for each in asked.names]
+    return ["the engine"] if asked is None else [*asked.names]
 
 
 # What runs show

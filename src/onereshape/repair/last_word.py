@@ -32,7 +32,6 @@ from onereshape.prove.values.input_roles import roles_of
 from onereshape.prove.values.naming import with_named_dims
 from onereshape.repair.lacking import is_one, lacking
 from onereshape.repair.leftovers import leaves_work
-from onereshape.terms.batches import PARTED
 from onereshape.terms.proof import Proof
 
 AskedAxes = Mapping[str, Mapping[int, str]]
@@ -209,7 +208,7 @@ def _proof_somewhere(model: ir.Model, copy: ir.Model, asked: Freed, size: int) -
     for sizes in (*some_sizes(original), *others, *usual_sizes(original)):
         limits().check()
         proof = batch_proof(original, other, asked, size, sizes, for_all=True)
-        if (proof.holds and proof.always) or proof.reason.endswith(PARTED):
+        if (proof.holds and proof.always) or proof.mixed:
             return proof
         if chooser.sized:
             return None

@@ -28,7 +28,6 @@ NEW_AXIS: Final = (0, 0)
 LOST_AXIS: Final = (0, -1)
 """A new first axis that the repaired model has not at one sample either: it removes every axis of size 1."""
 
-PARTED: Final = "the samples are not kept apart"
 """How the reason ends where a batch is not made of its samples alone."""
 _SIZES: Final = (2, 3, 7)
 """The N that are tried where nothing is shown for every N; the next number where a dim has that size."""
@@ -62,6 +61,8 @@ class Trial:
     compared: list[dict[str, int]] = field(default_factory=list)
     elements: dict[str, int] = field(default_factory=dict)
     found: dict[str, BatchAxis | None] = field(default_factory=dict)
+    mixed: bool = False
+    """Whether a tensor in between is not made of the samples' own."""
 
     def feeds(self, program: Program, labels: Sequence[int]) -> dict[str, Tensor]:
         return feed(program.model, self.hashing, self.axes, labels, self.sizes, self.given)
@@ -213,7 +214,8 @@ def why_not_for_all(trial: Trial, ones: Ones) -> str:
     except NotProven as stop:
         return stop.why
     except Parted as stop:
-        return f"from {stop.node} on {PARTED}"
+        trial.mixed = True
+        return f"from {stop.node} on the samples are not kept apart"
     if notes.not_for_all:
         return notes.not_for_all[0]
     if found.keys() != ones.outputs[0].keys():

@@ -54,6 +54,8 @@ class Proof:
     """The outputs that were put beside each other."""
     seed: int
     """The seed of the hashes that the terms are."""
+    mixed: bool = False
+    """Whether several samples at once are not kept apart somewhere inside, so that it is proven for no batch."""
 
     def __repr__(self) -> str:
         return brief("Proof", self.verdict + (f" {where}" if (where := self.where) else f": {self.reason}"))

@@ -98,9 +98,8 @@ def _proof(trial: Trial, verdict: Verdict, reason: str, *, always: bool, not_alw
         for name, elements in trial.elements.items()
     ]
     held = [f"{name} = {np.asarray(value).tolist()}" for name, value in trial.given.items()]
-    return Proof(
-        verdict, reason, tuple(trial.compared), always, not_always, tuple(held), tuple(outputs), trial.hashing.seed
-    )
+    sizes, seed = tuple(trial.compared), trial.hashing.seed
+    return Proof(verdict, reason, sizes, always, not_always, tuple(held), tuple(outputs), seed, trial.mixed)
 
 
 def prove_same(  # noqa: PLR0913 - what a proof depends on

@@ -176,8 +176,8 @@ def test_a_right_model_for_which_rules_do_more_is_planned(name: str, tmp_path: P
     assert fixed.certificate.status == "proven"
 
 
-def test_beside_other_names_rules_are_asked_first(tmp_path: Path, rules: list[Any]) -> None:
-    """Runs choose the sizes of T at which the terms are put beside each other."""
+def test_beside_other_names_no_rule_is_asked_either(tmp_path: Path, rules: list[Any]) -> None:
+    """The terms are asked at some T first; runs choose the sizes that the certificate has."""
     text = (
         "g (float[N, 6, T] x) => (float[N, 2, 3, T] y) <int64[4] t = {0, 2, 3, -1}>"
         " { r = Reshape(x, t) y = Softmax<axis = 2>(r) }"
@@ -186,6 +186,18 @@ def test_beside_other_names_rules_are_asked_first(tmp_path: Path, rules: list[An
     fixed = orx.fix(given, batch=True)
 
     assert fixed.model is given
+    assert fixed.certificate.for_all
+    assert not rules
+
+
+def test_what_is_fed_as_sizes_is_for_rules_first(tmp_path: Path, rules: list[Any]) -> None:
+    text = (
+        "g (float[N, 6] x, int64[1] t) => (float[N, A] y) <int64[1] zero = {0}, int64[1] one = {1}>"
+        " { y = Slice(x, zero, t, one) }"
+    )
+    given = orx.load(written(text, tmp_path))
+
+    assert orx.fix(given, batch={"x": 0}).model is given
     assert len(rules) == 1
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from onereshape.prove.evidence import Carried, Evidence, Rounding
 from onereshape.prove.run_both import certify
 from onereshape.prove.runs import sample_by_sample
-from onereshape.prove.runs.compare import FLOATS, Distance, Meter
+from onereshape.prove.runs.compare import FLOATS, Distance, Meter, Scale
 from onereshape.prove.runs.comparison import Comparison
 from onereshape.prove.runs.trial import Answers, Stop, Trial
 from onereshape.prove.runs.wanted import Wanted, settle
@@ -23,7 +22,7 @@ def settled(difference: float) -> list[Evidence]:
     """What is noted of an output of scale 0.5 that is so far from what is wanted."""
     model = built("(float[1, 4] x) => (float[1, 4] y) { y = Exp(x) }")
     trial = Trial(model, model, FREED, Comparison("batch", 1, {"y": Carried(0)}), ".")
-    meter = Meter("y", Carried(0), np.full((1, 4), 0.5), FLOATS, FLOATS)
+    meter = Meter("y", Carried(0), Scale((4,), 0.5), FLOATS, FLOATS)
     wanted = Wanted({"N": 2}, {}, {}, {"y": meter}, [])
     settle(trial, wanted, {}, {"y": Distance(difference, 50.0, 5.0)}, [])
     return trial.evidence

@@ -16,7 +16,7 @@ from onereshape.ground.errors import FixError
 from onereshape.ground.isolation.budget import Limits, limited
 from onereshape.prove.counterexample import Counterexample
 from onereshape.prove.engines.engine import Array, Refusal, Session
-from onereshape.prove.runs.compare import Meter, scale_of, tolerances
+from onereshape.prove.runs.compare import Meter, Scale, scale_of, tolerances
 from onereshape.prove.runs.examples import Comparing, FedRun, SampleTwice, text_of
 from onereshape.prove.runs.reference import answered, coarsest, opened
 
@@ -116,8 +116,8 @@ def _one_element(
     if before.dtype != after.dtype or kept.models == ("repaired", "repaired"):
         return Replayed(found, holds=before.dtype == after.dtype and found.values[0] == found.values[1])
     meter = _meter(kept.output, before, original)
-    scale = np.broadcast_to(meter.scale, before.shape)[kept.indices[0]]
-    small = Meter(kept.output, None, np.asarray(scale), meter.usual, meter.most)
+    scale = Scale((), float(meter.scale.whole[kept.indices[0]]))
+    small = Meter(kept.output, None, scale, meter.usual, meter.most)
     return Replayed(found, holds=small.distance(np.asarray(got)[None], np.asarray(want)[None]).units <= 1)
 
 

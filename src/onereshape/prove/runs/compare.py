@@ -7,10 +7,10 @@ an output that has coordinates up to 640 beside probabilities of 1e-5, each chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
-from math import inf
+from math import inf, prod
 from typing import Final
 
 import ml_dtypes
@@ -27,6 +27,8 @@ _FINE: Final = 1e-6
 """The rounding of float32 is finer."""
 _ROUNDINGS: Final = 4
 _MOST_ROUNDINGS: Final = 16
+_CLOSE: Final = 1 + 1e-5
+"""What a few roundings of float32 multiply by less than."""
 _AT_ONCE: Final = 1 << 16
 """The number of elements that are compared together."""
 
@@ -112,27 +114,100 @@ def samples(array: Array, carried: Carried | None, size: int) -> Array | None:
     return np.moveaxis(split, carried.axis + 1, 0)
 
 
-def scale_of(answers: Iterable[Array]) -> Array:
+@dataclass(frozen=True, slots=True)
+class Scale:
     """The scale around each element of a sample: the smallest, over the axes, of the largest element beside it.
 
     Two elements are beside each other on an axis where they have the same index; slices of few elements do not count.
     """
-    largest = np.zeros(())
+
+    dims: tuple[int, ...]
+    largest: float = 0.0
+    """The largest element of all."""
+    beside: Mapping[int, Array] = field(default_factory=dict)
+    """For each axis that counts, the largest element beside each index."""
+
+    @property
+    def whole(self) -> Array:
+        """The scale of every element: that of an output of two channels, 1 and 1e-5, is `[[1, ...], [1e-5, ...]]`."""
+        return np.broadcast_to(self.around(()), self.dims)
+
+    def around(self, box: tuple[slice, ...]) -> Array:
+        """The scale in a part of a sample, with a dim of 1 along an axis that does not count."""
+        found = np.full((1,) * len(self.dims), self.largest, next(iter(self.beside.values()), np.float64()).dtype)
+        for axis, largest in self.beside.items():
+            some = largest[box[axis]] if axis < len(box) else largest
+            found = np.minimum(found, np.expand_dims(some, tuple(each for each in range(found.ndim) if each != axis)))
+        return found
+
+    def allowing(self, tolerance: Tolerance) -> Scale:
+        """What a tolerance allows of the scale, roughly, as float32."""
+        least, most = tolerance.floor, tolerance.ceiling
+        found = {axis: (tolerance.absolute * np.clip(each, least, most)) for axis, each in self.beside.items()}
+        largest = tolerance.absolute * float(np.clip(self.largest, least, most))
+        return Scale(self.dims, largest, {axis: each.astype(np.float32) for axis, each in found.items()})
+
+
+def scale_of(answers: Iterable[Array]) -> Scale:
+    """The scale of answers, samples first, from all of them."""
+    found = Scale(())
     for place, answer in enumerate(answers):
+        dims = answer.shape[1:]
         if not _is_float(answer.dtype):
-            return np.zeros(answer.shape[1:])
+            return Scale(dims)
         if not place:
-            largest = np.zeros(answer.shape[1:])
+            size = prod(dims)
+            counting = [axis for axis, dim in enumerate(dims) if size >= _ENOUGH * dim > 0]
+            found = Scale(dims, 0.0, {axis: np.zeros(dims[axis]) for axis in counting})
         for some in _together(answer):
-            magnitude = np.abs(_plain(answer[some]))
-            finite = np.where(np.isfinite(magnitude), magnitude, 0)
-            largest[some[1:]] = np.maximum(largest[some[1:]], finite.max(axis=0, initial=0))
-    scale: Array = np.full(largest.shape, largest.max(initial=0.0))
-    for axis in range(largest.ndim):
-        others = tuple(other for other in range(largest.ndim) if other != axis)
-        if largest.size >= _ENOUGH * largest.shape[axis] > 0:
-            scale = np.minimum(scale, largest.max(axis=others, keepdims=True))
-    return scale
+            found = _widened(found, _magnitudes(answer[some]), some[1:])
+    return found
+
+
+def _widened(scale: Scale, magnitudes: Array, box: tuple[slice, ...]) -> Scale:
+    """A scale with the largest of several samples in a part of them, too."""
+    for axis, beside in scale.beside.items():
+        others = tuple(other for other in range(magnitudes.ndim) if other != axis)
+        mine = beside[box[axis]] if axis < len(box) else beside
+        np.maximum(mine, magnitudes.max(axis=others, initial=0), out=mine)
+    return replace(scale, largest=max(scale.largest, float(magnitudes.max(initial=0.0))))
+
+
+def _magnitudes(some: Array) -> Array:
+    """The largest magnitude of each element over all samples; what is not finite counts as 0."""
+    found: Array = np.abs(_plain(some))
+    if not np.isfinite(found.max(initial=0)):
+        found = np.where(np.isfinite(found), found, 0)
+    largest: Array = found.max(axis=0, initial=0)
+    return largest
+
+
+class Bounds:
+    """Bounds of distances that are soon found, and spare what is nearer than something else the exact ones.
+
+    Float32 is subtracted as it is, which rounds a little; of other types, and of what is not finite, nothing is known.
+    """
+
+    def __init__(self, scale: Scale, tolerances: Sequence[Tolerance]) -> None:
+        self._allowed = [(np.float32(each.relative), scale.allowing(each)) for each in tolerances]
+
+    def hold(self, got: Array, want: Array, box: tuple[slice, ...], worst: Distance) -> bool:
+        """Whether no element of a part is farther off than the worst elsewhere: absolutely, and in units of each."""
+        if not worst.units or got.dtype != np.float32 or want.dtype != np.float32:
+            return False
+        with np.errstate(all="ignore"):
+            apart = np.subtract(got, want)
+            np.abs(apart, out=apart)
+            if not float(apart.max(initial=0.0)) * _CLOSE <= worst.absolute:
+                return False
+            magnitude = np.abs(want)
+            for (relative, scale), most in zip(self._allowed, (worst.units, worst.most), strict=False):
+                allowed = magnitude * relative
+                allowed += scale.around(box)
+                np.divide(apart, allowed, out=allowed)
+                if not float(allowed.max(initial=0.0)) * _CLOSE <= most:
+                    return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +216,14 @@ class Meter:
 
     name: str
     carried: Carried | None
-    scale: Array
+    scale: Scale
     usual: Tolerance
     most: Tolerance
 
     @property
     def largest(self) -> float:
         """The largest magnitude."""
-        return float(self.scale.max(initial=0.0))
+        return self.scale.largest
 
     def near(self, got: Array, want: Array) -> Array:
         """The elements that are not too far apart, and finite."""
@@ -157,25 +232,25 @@ class Meter:
         a, b = _wide(got), _wide(want)
         with np.errstate(invalid="ignore", over="ignore"):
             apart = np.abs(a - b)
-            found: Array = np.isfinite(apart) & (apart <= self.usual.allowed(b, self.scale))
+            found: Array = np.isfinite(apart) & (apart <= self.usual.allowed(b, self.scale.whole))
         return found
 
     def distance(self, got: Array, want: Array, where: Array | None = None) -> Distance:
         """How far apart two arrays of the same dims and type are, samples first; `where` says which elements count."""
         if not _is_float(want.dtype):
             return _exact_distance(*((got, want) if where is None else (got[where], want[where])))
-        worst = Distance()
+        worst, bounds = Distance(), Bounds(self.scale, (self.usual, self.most))
         for some in _together(want):
             unlike = got[some] != want[some]  # NaN beside NaN among them
             if where is not None:
                 unlike &= where[some]
-            if not unlike.any():
+            if not unlike.any() or (where is None and bounds.hold(got[some], want[some], some[1:], worst)):
                 continue
             a, b = _wide(got[some][unlike]), _wide(want[some][unlike])
             with np.errstate(invalid="ignore", over="ignore"):
                 apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
             apart = np.where(np.isfinite(apart), apart, inf)
-            scale = np.broadcast_to(self.scale[some[1:]], unlike.shape)[unlike]
+            scale = np.broadcast_to(self.scale.around(some[1:]), unlike.shape)[unlike]
             units, most = (_units(apart, tolerance.allowed(b, scale)) for tolerance in (self.usual, self.most))
             worst = worst.worse(Distance(float(apart.max(initial=0.0)), units, most))
         return worst
@@ -191,7 +266,7 @@ class Meter:
             a, b = _wide(got), _wide(want)
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
-                found = apart / self.usual.allowed(b, self.scale)
+                found = apart / self.usual.allowed(b, self.scale.whole)
             units = np.where(unlike & (apart != 0), np.where(np.isnan(found), inf, found), 0.0)
         place = int(np.argmax(units)) if units.size else 0
         return (float(units.reshape(-1)[place]) if units.size else 0.0), place
@@ -200,13 +275,15 @@ class Meter:
         """How far, in units of what is allowed, any of these samples is from the first, where both are finite."""
         if not _is_float(group.dtype):
             return 0.0 if all(np.array_equal(group[0], other) for other in group[1:]) else inf
-        found, others = 0.0, group[1:]
+        found, others, bounds = 0.0, group[1:], Bounds(self.scale, (self.usual,))
         for some in _together(others):
+            if bounds.hold(group[0][some[1:]], others[some], some[1:], Distance(inf, found)):
+                continue
             first, other = _wide(group[0][some[1:]]), _wide(others[some])
             finite = np.isfinite(first) & np.isfinite(other)
             want = np.where(finite, other, 0)
             apart = np.abs(np.where(finite, first, 0) - want)
-            found = max(found, _units(apart, self.usual.allowed(want, self.scale[some[1:]])))
+            found = max(found, _units(apart, self.usual.allowed(want, self.scale.around(some[1:]))))
         return found
 
 
@@ -219,17 +296,21 @@ def _units(apart: Array, allowed: Array) -> float:
 
 
 def _together(array: Array) -> Iterator[tuple[slice, ...]]:
-    """The slices of an array that are compared together: many samples where they are small, some rows of large ones."""
-    sample = max(1, array[:1].size)
-    many = max(1, _AT_ONCE // sample)
-    rows = array.shape[1:2]
-    few = [max(1, _AT_ONCE * count // sample) for count in rows]
-    parts = [
-        [slice(place, place + some) for place in range(0, count, some)] for count, some in zip(rows, few, strict=True)
-    ]
-    for place in range(0, len(array), many):
-        for part in product(*parts):
-            yield slice(place, place + many), *part
+    """The slices of an array that are compared together: many samples where they are small, parts of large ones."""
+    rest = max(1, array[:1].size)
+    parts = [_steps(len(array), rest)]
+    for dim in array.shape[1:]:
+        if rest <= _AT_ONCE or not dim:
+            break
+        rest //= dim
+        parts.append(_steps(dim, rest))
+    yield from product(*parts)
+
+
+def _steps(count: int, size: int) -> list[slice]:
+    """The parts of a dim, each of some places with `size` elements."""
+    some = max(1, _AT_ONCE // size)
+    return [slice(place, place + some) for place in range(0, count, some)]
 
 
 def _exact_distance(got: Array, want: Array) -> Distance:

@@ -26,7 +26,7 @@ from onereshape.prove.runs.steadiness import FLOAT_KINDS
 from onereshape.prove.runs.term_runs import Settings, batch_terms
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial, untestable
 from onereshape.prove.runs.truth import Truth
-from onereshape.prove.runs.wanted import alone, compare, joined, rows, settle, together
+from onereshape.prove.runs.wanted import Wanted, alone, compare, joined, rows, settle, together
 from onereshape.prove.values.draw import Manner, draw
 from onereshape.terms.proof import said
 
@@ -91,12 +91,8 @@ class SampleBySample(Truth):
     def compare(self, session: Session, asked: OriginalAnswers) -> None:
         """The repaired model at each batch, and on single samples."""
         trial, size = self.trial, self.trial.size
-        runs = []
-        for each, reference in zip(self._times, asked.references, strict=True):
-            pieces = reference.pieces(size)[:each]
-            at = self.at(each * size, reference.setting)
-            runs.append((together(pieces, reference.meters, self.axes, at), reference, each))
-        for place, (wanted, reference, each) in enumerate(runs):
+        for place, (each, reference) in enumerate(zip(self._times, asked.references, strict=True)):
+            wanted = self._together(each, reference)
             trial.step(said(wanted.sizes))
             got = trial.run(session, wanted.feeds, wanted.sizes)
             apart = compare(trial, wanted, got)
@@ -105,14 +101,20 @@ class SampleBySample(Truth):
                 settle(trial, wanted, got, apart, asked.references, wavers)
             except Stop as stop:
                 if not isinstance(stop.record, Differs):
-                    for other, _, _ in runs[place + 1 :]:
-                        trial.run(session, other.feeds, other.sizes)  # that it runs can still be seen
+                    for further in range(place + 1, len(self._times)):  # that it runs can still be seen
+                        other = self._together(self._times[further], asked.references[further])
+                        trial.run(session, other.feeds, other.sizes)
                 elif fixed_agrees(trial, wanted.meters, wanted.feeds, wanted.answers):
                     told = {**stop.record.fields, "dynamic": "openvino"}
                     raise Stop(Differs(stop.record.code, told, stop.record.example)) from None
                 raise
         if size > 1:
             self._singles(session, asked)
+
+    def _together(self, each: int, reference: Reference) -> Wanted:
+        """So many pieces as one batch."""
+        pieces = reference.pieces(self.trial.size)[:each]
+        return together(pieces, reference.meters, self.axes, self.at(each * self.trial.size, reference.setting))
 
     def _check(self, session: Session, reference: Reference, got: Answers, each: int) -> RoundingCheck:
         moved = [name for name, suit in self.suits.items() if suit.kind in FLOAT_KINDS]

@@ -24,6 +24,7 @@ from onereshape.prove.values.input_roles import InputRole
 from onereshape.terms.records import RECORDS as TERMS
 from tests.budget import part
 from tests.models import model
+from tests.prove.certifying import both, built
 
 HEAD: Final = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
 UNKNOWN: Final = {
@@ -239,3 +240,21 @@ def test_pieces_have_no_rhythm(pieces: int) -> None:
     ended = [turns[:end] + [turns[end - 1]] * (pieces - end) for end in range(1, pieces - 1)]
 
     assert turns not in [*moved, *ended]
+
+
+NUMBERED = """(float[{n}, 4] x) => (float[{n}, 4] y)
+    <int64 many = {{{many}}}, float more = {{1.01}}, float one = {{1}}, int64[1] first = {{0}}> {{
+    d = Shape(x) n = Gather(d, first) c = {op}(n, many) g = Where(c, more, one) y = Mul(x, g)
+}}"""
+
+
+@pytest.mark.parametrize(("op", "many"), [("GreaterOrEqual", 100), ("GreaterOrEqual", 9), ("Equal", 2)])
+def test_a_little_difference_at_numbers_of_samples_of_which_terms_say_nothing(op: str, many: int) -> None:
+    """The terms are put beside each other at N = 1, 3, 5 and 7: elsewhere a percent need not be rounding."""
+    one, free = (built(NUMBERED.format(n=n, op=op, many=many)) for n in (1, "N"))
+    found = both(one, free)
+
+    assert found.proof is not None
+    assert found.proof.holds
+    assert found.status == "differs"
+    assert "rounding" not in found.reason

@@ -82,6 +82,11 @@ OWN = [*asked("other"), Exported({"S": 4}), *compared(S=4), Ran({"S": 8})]
 WITNESSED = [*OWN, *compared(S=9), Witnessed({"S": 9})]
 FITTED = [*OWN, *compared(S=6), FittedOn({"S": 6})]
 BOTH = [*FITTED, *compared(S=9), Witnessed({"S": 9})]
+TIED = [
+    *(*asked("other"), Exported({"H": 4, "W": 6}), *compared(H=4, W=6), *compared(H=5, W=6), *compared(H=9, W=6)),
+    *(FittedOn({"H": 5, "W": 6}), Witnessed({"H": 9, "W": 6})),
+]
+"""Three exports that have the same W."""
 SILENT = [*asked("batch"), *compared(0, N=2)]
 NOWHERE = asked("batch")
 """Nothing was run."""
@@ -97,6 +102,8 @@ CASES: dict[str, tuple[list[Evidence], Status]] = {
     "a difference of the same terms": ([*BATCH, terms("proven"), DIFFERS], "differs"),
     "a little difference": ([*BATCH, ROUNDING], "differs"),
     "a little difference of the same terms": ([*BATCH, ROUNDING, terms("proven")], "proven"),
+    "a little difference of terms at that size": ([*BATCH, ROUNDING, terms("proven", always=False, N=2)], "proven"),
+    "a little difference of terms at another size": ([*BATCH, ROUNDING, terms("proven", always=False, N=3)], "differs"),
     "a little difference of unknown terms": ([*BATCH, ROUNDING, terms("not proven")], "differs"),
     "a refusal": ([*BATCH, FAILED], "failed"),
     "a refusal of the same terms": ([*BATCH, FAILED, terms("proven")], "failed"),
@@ -150,6 +157,26 @@ CASES: dict[str, tuple[list[Evidence], Status]] = {
     "two exports and a witness": (BOTH, "certified"),
     "two exports and a witness, and the same terms": (
         [*BOTH, terms("proven", S=4), terms("proven", "witness", S=9)],
+        "proven",
+    ),
+    "two exports, and a dim that is the same in both": (
+        [*asked("other"), Exported({"S": 4, "W": 6}), *compared(S=4, W=6), *compared(S=5, W=6), FittedOn({"S": 5, "W": 6})],
+        "fitted",
+    ),
+    "two exports and a witness, and a dim that is the same in all of them": (
+        [*TIED, terms("not proven", H=4, W=6), terms("proven", "witness", H=9, W=6)],
+        "unwitnessed",
+    ),
+    "two exports and a witness, a dim that is the same in all of them, and the same terms": (
+        [*TIED, terms("proven", H=4, W=6), terms("proven", "witness", H=9, W=6)],
+        "unwitnessed",
+    ),
+    "two exports and a witness, a dim that only the fitted one moves, and the same terms": (
+        [
+            *(*asked("other"), Exported({"H": 4, "W": 6}), *compared(H=4, W=6), *compared(H=4, W=7)),
+            *(*compared(H=5, W=6), FittedOn({"H": 4, "W": 7}), Witnessed({"H": 5, "W": 6})),
+            *(terms("proven", H=4, W=6), terms("proven", "witness", H=5, W=6)),
+        ],
         "proven",
     ),
     "two steps": ([*BATCH, terms("proven"), EarlierStep((*FITTED,))], "fitted"),

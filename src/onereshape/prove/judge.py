@@ -74,21 +74,30 @@ def shut(seen: Seen) -> list[str]:
     ]
 
 
+def still(seen: Seen) -> list[str]:
+    """The freed dims that were compared at the exported size alone."""
+    return [symbol for symbol, own in seen.exported.items() if all(at.get(symbol, own) == own for at in seen.compared)]
+
+
 def is_same_expression(seen: Seen) -> bool:
     """Whether the terms prove it where that was asked; of dims other than a batch, beside witnesses too.
 
-    Each freed dim must have another size there than in the original, unless it was fitted on several exports.
+    Each freed dim must have another size there than in the original, or in an export that it was fitted on.
     """
     here, there = seen.here, seen.there
     if here is None or not here.holds or (there is not None and not there.holds):
         return False
-    moved = all(any(at.get(symbol, own) != own for at in seen.witnesses) for symbol, own in seen.exported.items())
-    return seen.kind != "other" or (there is not None and (moved or bool(seen.fitted)))
+    others = (*seen.witnesses, *seen.fitted)
+    moved = all(any(at.get(symbol, own) != own for at in others) for symbol, own in seen.exported.items())
+    return seen.kind != "other" or (there is not None and moved)
 
 
 def is_rounding(seen: Seen) -> bool:
-    """Whether what differs a little is the same expression: then it is rounding."""
-    return seen.here is not None and seen.here.holds
+    """Whether all that differs a little is the same expression, at the very sizes of these runs: then it is rounding."""
+    here = seen.here
+    if here is None or not here.holds:
+        return False
+    return here.always or all(each.fields.get("at") in here.sizes for each in seen.all(Rounding))
 
 
 def _is_other(seen: Seen) -> bool:
@@ -113,7 +122,7 @@ def _ran(seen: Seen) -> bool:
 _BY_RUNS: Final[tuple[tuple[Status, Callable[[Seen], bool]], ...]] = (
     ("untested", lambda seen: bool(seen.all(Untestable)) or not is_shown(seen)),
     ("fitted", lambda seen: bool(seen.fitted) and not unused(seen)),
-    ("unwitnessed", lambda seen: not seen.fitted and bool(shut(seen))),
+    ("unwitnessed", lambda seen: bool(still(seen))),
     ("certified", lambda _: True),
 )
 _TABLE: Final[tuple[tuple[Status, Callable[[Seen], bool]], ...]] = (

@@ -24,7 +24,7 @@ from onereshape.prove.evidence import (
     Untestable,
     Unusual,
 )
-from onereshape.prove.judge import Status, by_runs, judge, shut, unseen, unused
+from onereshape.prove.judge import Status, by_runs, judge, shut, still, unseen, unused
 from onereshape.prove.seen import Seen, amount
 from onereshape.terms.equivalence import Equivalence
 from onereshape.terms.proof import Proof, said, said_all, said_at
@@ -152,7 +152,7 @@ def account(evidence: Iterable[Evidence]) -> list[tuple[str, str]]:
         tolerance = f"{asked.relative:g} relative, {asked.absolute:g} of the scale around it"
         rows += [("seed", [str(asked.seed)]), ("tolerance", [tolerance])]
     rows += [("engine", [" beside ".join(each.versions)]) for each in seen.all(AskedEngine)]
-    return [(kind, "; ".join(texts)) for kind, texts in rows if texts]
+    return [(kind, "; ".join(dict.fromkeys(texts))) for kind, texts in rows if texts]
 
 
 def _tolerances(found: Mapping[str, float]) -> list[str]:
@@ -183,9 +183,8 @@ def claim(kind: Kind, proof: Proof) -> str:
 
 def _terms(record: Terms) -> str:
     proof = record.proof
-    return (
-        f"beside the {record.beside}, {proof.verdict}{f' {where}' if (where := proof.where) else f': {proof.reason}'}"
-    )
+    given = f" (given {', '.join(proof.held)})" if proof.held else ""
+    return f"beside the {record.beside}, {proof.verdict}{f' {proof.where}{given}' if proof.holds else f': {proof.reason}'}"
 
 
 def _reading(found: Equivalence) -> str:
@@ -328,13 +327,13 @@ def _fitted(seen: Seen, _: str) -> list[str]:
 
 
 def _unwitnessed(seen: Seen, agreeing: str) -> list[str]:
-    sizes, closed = said_all(seen.compared), shut(seen)
+    sizes, closed = said_all(seen.compared), still(seen)
     where = "the exported size" if len(seen.exported) == 1 else "the exported sizes"
     first = f"{agreeing} at {sizes} ({where})"
     if len(closed) < len(seen.exported):
         first = f"{agreeing} at {sizes}, but with no other {', '.join(closed)} than the exported"
-    only = f"ran at {said_all(seen.ran)}: what it answers there was compared with nothing"
-    return [first, *_notes(seen), only, *_stopped(seen)]
+    only = [f"ran at {said_all(seen.ran)}: what it answers there was compared with nothing"] if seen.ran else []
+    return [first, *_notes(seen), *only, *_stopped(seen)]
 
 
 def _certified(seen: Seen, agreeing: str) -> list[str]:

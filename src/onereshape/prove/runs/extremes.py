@@ -59,6 +59,8 @@ class Extreme:
     """The inputs that are numbers, and so can be moved a little."""
     setting: Setting
     """The sizes of the run."""
+    kinds: tuple[str, ...]
+    """The words of all that it holds: its own, or those of the values that it was mixed of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,10 @@ class Asker:
         for words, manners in self._ladders(names):
             asked = (self._asked(words, self.usual.feeds[0], self._drawn(each, names)) for each in manners)
             found += islice((each for each in asked if each is not None), 1)
-        self.trial.evidence += [Unusual(each.words) for each in found]
         mixed = mix([self.usual.feeds[0], *(dict(each.run.feeds) for each in found)]) if found else []
-        words = "large, negative and equal beside each other"
+        words, kinds = "large, negative and equal beside each other", tuple(each.words for each in found)
         together = [self._asked(words, feeds, {}) for feeds in mixed]
-        return [each for each in together if each is not None] if mixed else found
+        return [replace(each, kinds=kinds) for each in together if each is not None] if mixed else found
 
     def shared(self) -> list[Extreme]:
         """The original's answers on two samples, where the inputs that all samples share are large."""
@@ -93,7 +94,6 @@ class Asker:
             taken = [self._asked("large, where samples share them", feeds, values) for feeds in self.usual.feeds[:2]]
             found = [each for each in taken if each is not None]
             if len(found) == len(taken):
-                self.trial.evidence.append(Unusual(found[0].words))
                 return found
         return []
 
@@ -131,6 +131,7 @@ class Asker:
             meters_of(self.trial, [wanted, answers]),
             moved,
             self.usual.setting,
+            (words,),
         )
 
 
@@ -186,7 +187,8 @@ def _steady(trial: Trial, extreme: Extreme, moves: int) -> dict[str, Array] | No
 
 
 def stand_out(trial: Trial, extremes: Sequence[Extreme], agree: Sequence[Collection[str]]) -> None:
-    """Notes the contrast of samples on values beyond the usual, for outputs that agreed on all of them."""
+    """Notes values beyond the usual that were compared, and the contrast of outputs that agreed on all of them."""
+    trial.evidence += [Unusual(kind) for kind in dict.fromkeys(kind for each in extremes for kind in each.kinds)]
     split = [_by_sample(trial, each) for each in extremes]
     for name, meter in meters_of(trial, [each.run.answers for each in extremes]).items() if extremes else ():
         if (meter.carried or trial.kind != "batch") and all(name in names for names in agree):

@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from onereshape.prove.counterexample import Role
 from onereshape.prove.engines.engine import Refusal, Session, folder_of
-from onereshape.prove.evidence import CLEARLY, Differs, Exported, FittedOn, Ran, RefusedSize, Sizes, Terms, Witnessed
+from onereshape.prove.evidence import CLEARLY, Differs, Exported, FittedOn, Noise, Ran, RefusedSize, Sizes, Terms, Witnessed
 from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion
 from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, meters_of, opened
@@ -162,7 +162,9 @@ class OtherExports(Truth):
     def compare_unusual(self, session: Session, groups: Sequence[Sequence[Extreme]]) -> None:
         """The same on values beyond the usual."""
         run_beyond(self.trial, session, groups[0], self.own)
+        noise = [each for each in self.trial.evidence if isinstance(each, Noise)]
         for other in self.answered:
+            other.trial.evidence.extend(noise)
             with _stated(self.trial, other.sizes):
                 run_beyond(other.trial, session, other.extremes, other.at, other.who)
 

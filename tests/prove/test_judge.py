@@ -160,7 +160,13 @@ CASES: dict[str, tuple[list[Evidence], Status]] = {
         "proven",
     ),
     "two exports, and a dim that is the same in both": (
-        [*asked("other"), Exported({"S": 4, "W": 6}), *compared(S=4, W=6), *compared(S=5, W=6), FittedOn({"S": 5, "W": 6})],
+        [
+            *asked("other"),
+            Exported({"S": 4, "W": 6}),
+            *compared(S=4, W=6),
+            *compared(S=5, W=6),
+            FittedOn({"S": 5, "W": 6}),
+        ],
         "fitted",
     ),
     "two exports and a witness, and a dim that is the same in all of them": (

@@ -184,7 +184,9 @@ def claim(kind: Kind, proof: Proof) -> str:
 def _terms(record: Terms) -> str:
     proof = record.proof
     given = f" (given {', '.join(proof.held)})" if proof.held else ""
-    return f"beside the {record.beside}, {proof.verdict}{f' {proof.where}{given}' if proof.holds else f': {proof.reason}'}"
+    return (
+        f"beside the {record.beside}, {proof.verdict}{f' {proof.where}{given}' if proof.holds else f': {proof.reason}'}"
+    )
 
 
 def _reading(found: Equivalence) -> str:

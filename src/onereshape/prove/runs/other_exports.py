@@ -16,7 +16,18 @@ import onnx_ir as ir
 
 from onereshape.prove.counterexample import Role
 from onereshape.prove.engines.engine import Refusal, Session, folder_of
-from onereshape.prove.evidence import CLEARLY, Differs, Exported, FittedOn, Noise, Ran, RefusedSize, Sizes, Terms, Witnessed
+from onereshape.prove.evidence import (
+    CLEARLY,
+    Differs,
+    Exported,
+    FittedOn,
+    Noise,
+    Ran,
+    RefusedSize,
+    Sizes,
+    Terms,
+    Witnessed,
+)
 from onereshape.prove.runs.asking import OriginalAnswers, OriginalQuestion
 from onereshape.prove.runs.extremes import Asker, Extreme
 from onereshape.prove.runs.reference import Reference, answered, meters_of, opened

@@ -242,7 +242,7 @@ def test_pieces_have_no_rhythm(pieces: int) -> None:
     assert turns not in [*moved, *ended]
 
 
-NUMBERED = """(float[{n}, 4] x) => (float[{n}, 4] y)
+PERCENT = """(float[{n}, 4] x) => (float[{n}, 4] y)
     <int64 many = {{{many}}}, float more = {{1.01}}, float one = {{1}}, int64[1] first = {{0}}> {{
     d = Shape(x) n = Gather(d, first) c = {op}(n, many) g = Where(c, more, one) y = Mul(x, g)
 }}"""
@@ -251,7 +251,7 @@ NUMBERED = """(float[{n}, 4] x) => (float[{n}, 4] y)
 @pytest.mark.parametrize(("op", "many"), [("GreaterOrEqual", 100), ("GreaterOrEqual", 9), ("Equal", 2)])
 def test_a_little_difference_at_numbers_of_samples_of_which_terms_say_nothing(op: str, many: int) -> None:
     """The terms are put beside each other at N = 1, 3, 5 and 7: elsewhere a percent need not be rounding."""
-    one, free = (built(NUMBERED.format(n=n, op=op, many=many)) for n in (1, "N"))
+    one, free = (built(PERCENT.format(n=n, op=op, many=many)) for n in (1, "N"))
     found = both(one, free)
 
     assert found.proof is not None

@@ -93,7 +93,7 @@ def is_same_expression(seen: Seen) -> bool:
 
 
 def is_rounding(seen: Seen) -> bool:
-    """Whether all that differs a little is the same expression, at the very sizes of these runs: then it is rounding."""
+    """Whether all that differs a little is the same expression at the sizes of these runs: then it is rounding."""
     here = seen.here
     if here is None or not here.holds:
         return False

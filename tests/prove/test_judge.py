@@ -236,8 +236,9 @@ def test_the_status_is_a_function_of_evidence(data: st.DataObject) -> None:
 
 
 def of_kind(kind: Kind) -> list[Evidence]:
-    """All records of cases of one kind, but what was asked."""
-    cases = (evidence for evidence, _ in CASES.values() if asked(kind)[0] in evidence)
+    """All records of cases of one kind, but what was asked; no two of them say what was exported."""
+    known = [evidence for evidence, _ in CASES.values() if asked(kind)[0] in evidence]
+    cases = [each for each in known if all(one in OWN for one in each if isinstance(one, Exported))]
     return [each for evidence in cases for each in evidence if not isinstance(each, Asked)]
 
 

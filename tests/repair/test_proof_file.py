@@ -176,6 +176,18 @@ LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "in its words": lambda found: found.update(says="proven: for all N, whatever is fed"),
     "in the words of the certificate": lambda found: found["certificate"].update(reason="it is as it should be"),
     "another tolerance": lambda found: found["certificate"].update(absolute=1e-9),
+    "evidence of other sizes": lambda found: found["certificate"]["evidence"].append(
+        {"record": "compared", "sizes": {"N": 1000}, "outputs": []}
+    ),
+    "less evidence": lambda found: found["certificate"].update(evidence=[]),
+    "an older certificate of other sizes": lambda found: (
+        found["certificate"].pop("evidence"),
+        found["certificate"].update(compared=[{"N": 1}, {"N": 1000}]),
+    ),
+    "an older certificate of values that were not fed": lambda found: (
+        found["certificate"].pop("evidence"),
+        found["certificate"].update(extremes=["every"]),
+    ),
     "values that were not fed": lambda found: found["certificate"].update(extremes=["every"]),
 }
 
@@ -200,6 +212,30 @@ def test_a_file_from_before_another_expression_was_called_other(here: Path, caps
     code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
 
     assert (code, said.splitlines()[2]) == (1, "  proof verdict is other there, and now it is proven")
+
+
+def test_a_file_from_before_evidence_was_kept_is_checked_thoroughly(here: Path, capsys: Captured) -> None:
+    found = kept(here, capsys)
+    found["certificate"].pop("evidence")
+    reason = found["certificate"]["reason"].replace("N = 1, 2, 3;", "N = 1, 2, 3, 5;")
+    found["certificate"].update(compared=[{"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}], extremes=["large"], reason=reason)
+    found["says"] = f"proven: {reason}"
+    (here / "proof.json").write_text(json.dumps(found))
+
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
+
+    assert "N = 1, 2, 3, 5" in reason
+    assert (code, said.splitlines()[-1]) == (0, "proof.json says the same")
+
+
+def test_an_output_that_loses_its_axis_at_one_sample(here: Path, capsys: Captured) -> None:
+    written("g (float[N, 4] x) => (float[A] y) { y = Squeeze(x) }", here)
+
+    code, said, _ = ran(capsys, "fix", "m.onnx", "-o", "out.onnx", "--batch", "--certificate", "p.json")
+    assert (code, said.splitlines()[-1]) == (0, "the certificate is kept in p.json")
+
+    code, said, _ = ran(capsys, "certify", "--proof", "p.json")
+    assert (code, said.splitlines()[-1]) == (0, "p.json says the same")
 
 
 def test_a_file_that_calls_a_wrong_model_proven(here: Path, capsys: Captured) -> None:

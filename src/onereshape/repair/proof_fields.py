@@ -117,9 +117,23 @@ def _places(certificate: Mapping[str, Any]) -> dict[str, Any] | None:
     outputs = certificate["outputs"]
     if not outputs:
         return None
+    lost = _lost(certificate)
     return {
-        each["name"]: None if each["axis"] is None else Carried(each["axis"], each["outer"], None, each.get("new"))
+        each["name"]: None
+        if each["axis"] is None
+        else Carried(each["axis"], each["outer"], None, each.get("new"), lost=each["name"] in lost)
         for each in outputs
+    }
+
+
+def _lost(certificate: Mapping[str, Any]) -> set[str]:
+    """The outputs that are said to lose the axis of the batch at one sample."""
+    asked = [each for each in certificate.get("evidence", []) if each["record"] == "asked"]
+    return {
+        name
+        for each in asked
+        for name, place in _mapping(each.get("outputs"), "certificate.evidence").items()
+        if isinstance(place, dict) and place.get("lost") is True and isinstance(place.get("new"), int)
     }
 
 
@@ -138,6 +152,10 @@ def _certificate(value: Any) -> Mapping[str, Any]:
         _check(named and _is_count(outer) and outer > 0, "certificate.outputs")
         new = output.get("new")
         _check(new is None or (_is_count(new) and axis == 0 and outer == 1), "certificate.outputs")
+    evidence = found.get("evidence", [])
+    _check(isinstance(evidence, list), "certificate.evidence")
+    for each in evidence:
+        _text(_mapping(each, "certificate.evidence").get("record"), "certificate.evidence")
     if (proof := found.get("proof")) is not None:
         told = _mapping(proof, "certificate.proof")
         told = {**told, "verdict": "other"} if told.get("verdict") == _OLD else told

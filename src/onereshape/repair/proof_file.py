@@ -40,8 +40,17 @@ _PACKAGES: Final = ("numpy", "onnx", "onnx-ir")
 _SAME: Final = ("kind", "compared", "ran", "refused", "held", "extremes", "fitted", "witnesses", "relative", "absolute")
 """What does not depend on the machine; the numbers in a reason do, and its words do not."""
 _NUMBERS: Final = re.compile(r"(?:(?:\d+(\.\d+)?(e[+-]\d+)?|\binf\b|\bnan\b)(?:, )?)+")
-_RUNS: Final = frozenset({"compared", "ran", "extremes"})
-"""What older certificates have more of: there all was run, though terms had proven it."""
+_PLACES: Final = re.compile(r"\(\.\.\.\)(?:, \(\.\.\.\))*")
+_COMPANY: Final = re.compile(r"; no sample changed beside others of \S+ kinds?")
+_RUNS: Final = ("compared", "ran", "extremes")
+"""What older certificates, which have no evidence, may have more of: there all was run, though terms had proven it."""
+_SEEN: Final = {
+    **dict.fromkeys(("exported", "fitted-on", "witnessed", "compared", "ran", "refused-size"), ("sizes",)),
+    **dict.fromkeys(("unusual", "neighbours"), ("values",)),
+    "asked": ("kind", "seed", "relative", "absolute"),
+    "held": ("what", "names", "value"),
+}
+"""The records of evidence that do not depend on the machine, and what of them does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +166,8 @@ def recheck(
     pair = ModelPair(models["original"][0], models["repaired"][0], tuple(models["witness"]), tuple(models["like"]))
     work = None if kept.question.free is None else _decided(pair, kept.question.free)
     question = kept.question if work is None else replace(kept.question, comparison=work.comparison)
+    if "evidence" not in kept.certificate:
+        question = replace(question, thorough=True)
     found = certified(pair, question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
     other = _differences(kept.certificate, json.loads(exact_json(found.to_json())))
     stated = () if work is None else work.conditions
@@ -197,10 +208,18 @@ def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What two certificates do not agree in; how large a difference is depends on the machine."""
     pairs: list[tuple[str, Any, Any]] = [("status", before["status"], after["status"])]
-    was, now = (_NUMBERS.sub("...", side["reason"]) for side in (before, after))
+    was, now = (_PLACES.sub("...", _NUMBERS.sub("...", side["reason"])) for side in (before, after))
+    if "evidence" in before:
+        pairs.append(("evidence", _seen(before), _seen(after)))
+    else:
+        now = now if _COMPANY.search(was) else _COMPANY.sub("", now)
     pairs.append(("reason", was, now))
     names = [name for name in _SAME if "evidence" in before or name not in _RUNS]
     pairs += [(name, before.get(name), after[name]) for name in names]
+    for name in _RUNS if "evidence" not in before else ():
+        told = before.get(name)
+        known = isinstance(told, list) and all(each in [*after[name], *after["compared"]] for each in told)
+        pairs += [] if known else [(name, told, after[name])]
     pairs.append(("outputs", _places(before), _places(after)))
     one, two = (side["proof"] or {} for side in (before, after))
     parts = ("verdict", "always", "sizes", "held", "outputs")
@@ -208,6 +227,15 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
     one, two = (side["equivalence"] or {} for side in (before, after))
     pairs += [(f"equivalence {name}", one.get(name), two.get(name)) for name in ("verdict", "sizes", "tolerance")]
     return [f"{name} is {_short(was)} there, and now it is {_short(now)}" for name, was, now in pairs if was != now]
+
+
+def _seen(certificate: Mapping[str, Any]) -> list[str]:
+    """What the evidence says, without what depends on the machine, in any order, and each once."""
+    told = [
+        (each["record"], *(each.get(name) for name in _SEEN.get(each["record"], ())))
+        for each in certificate["evidence"]
+    ]
+    return sorted({json.dumps(each, sort_keys=True) for each in told if each[0] in _SEEN})
 
 
 def _places(certificate: Mapping[str, Any]) -> list[Any]:

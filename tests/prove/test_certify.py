@@ -10,7 +10,7 @@ import pytest
 
 from onereshape.prove.engines.engine import Session
 from onereshape.prove.evidence import Carried
-from tests.prove.certifying import batch, both, built, flat
+from tests.prove.certifying import batch, both, built, flat, same
 
 
 def test_a_right_repair_is_certified() -> None:
@@ -190,6 +190,15 @@ def test_integers_are_equal_or_not() -> None:
     assert batch(original, built(body.format(n="N", more=0))).holds
     wrong = batch(original, built(body.format(n="N", more=1)))
     assert (wrong.status, wrong.outputs[0].difference) == ("differs", 1.0)
+
+
+def test_texts_that_are_others() -> None:
+    body = '(string[{n}, 2] x) => (string[{n}, 2] y) <string k = {{"{k}"}}> {{ y = StringConcat(x, k) }}'
+    one, right, wrong = (built(body.format(n=n, k=k)) for n, k in ((1, "a"), ("N", "a"), ("N", "b")))
+
+    assert batch(one, right).status == "certified"
+    assert batch(one, wrong).reason == "output 'y' has other texts at N = 1"
+    assert same(right, wrong).reason == "output 'y' has other texts at N = 4"
 
 
 def test_strings() -> None:

@@ -311,7 +311,7 @@ def codes() -> Iterator[str]:
 
 
 def test_every_sentence_is_said_and_every_code_has_one() -> None:
-    assert {*codes()} | {"type", "dims"} == words.SENTENCES.keys()
+    assert {*codes()} | {"value", "texts", "type", "dims"} == words.SENTENCES.keys()
 
 
 def test_a_step_that_changed_nothing_has_no_certificate() -> None:

@@ -32,6 +32,7 @@ from onereshape.terms.proof import Proof, said, said_all, said_at
 SENTENCES: Final[dict[str, str]] = {
     # what differs
     "value": "output {output!r} differs by {difference}{at}{scale}{on}{moved}{dynamic}",
+    "texts": "output {output!r} has other texts{at}{on}{moved}{dynamic}",
     "type": "output {output!r} is {got} and was {wanted}{at}{on}",
     "dims": "output {output!r} has dims {got}{at}{on}, and should have {wanted}",
     "declared": "output {output!r} is declared to have {wanted} at axis {axis}, and has {got}{at}",

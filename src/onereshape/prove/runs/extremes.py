@@ -23,6 +23,7 @@ from onereshape.prove.runs.reference import Reference, meters_of
 from onereshape.prove.runs.settings import Chooser, Setting
 from onereshape.prove.runs.steadiness import FLOAT_KINDS, steady
 from onereshape.prove.runs.trial import Answers, Feeds, Stop, Trial
+from onereshape.prove.runs.wanted import value_code
 from onereshape.prove.values.draw import SIZES, Manner
 
 _MOVED: Final = 1e-4
@@ -169,9 +170,10 @@ def judge_unusual(
             continue
         told = {"output": name, "difference": found.absolute, "at": dict(comparing.at), "on": extreme.words}
         example = comparing.element(meter, count)
+        code = value_code(wanted[name])
         if trial.kind != "batch" or sure:
-            raise Stop(Differs("value", told, example))
-        trial.evidence.append(Rounding("value", {**told, "moved": _MOVED}, example, name))
+            raise Stop(Differs(code, told, example))
+        trial.evidence.append(Rounding(code, {**told, "moved": _MOVED}, example, name))
     return {*extreme.meters} - {*far}
 
 

@@ -141,9 +141,15 @@ def settle(  # noqa: PLR0913, PLR0917 - what is far apart, and what may explain 
             if waver:
                 told["moved"] = SLIGHTLY
             example = wanted.beside(got).element(wanted.meters[name])
+            code = value_code(wanted.answers[name])
             if trial.kind != "batch" or not (little or waver):
-                raise Stop(Differs("value", told, example))
-            trial.evidence.append(Rounding("value", told, example, name, far=waver))
+                raise Stop(Differs(code, told, example))
+            trial.evidence.append(Rounding(code, told, example, name, far=waver))
+
+
+def value_code(answers: Array) -> str:
+    """The sentence for answers that are others: texts are not apart by a number."""
+    return "texts" if answers.dtype.kind == "O" else "value"
 
 
 def _is_little(found: Distance, wanted: Wanted, name: str) -> bool:

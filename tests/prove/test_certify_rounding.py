@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from onereshape.prove.evidence import Carried, Evidence, Rounding
@@ -23,7 +24,7 @@ def settled(difference: float) -> list[Evidence]:
     model = built("(float[1, 4] x) => (float[1, 4] y) { y = Exp(x) }")
     trial = Trial(model, model, FREED, Comparison("batch", 1, {"y": Carried(0)}), ".")
     meter = Meter("y", Carried(0), Scale((4,), 0.5), FLOATS, FLOATS)
-    wanted = Wanted({"N": 2}, {}, {}, {"y": meter}, [])
+    wanted = Wanted({"N": 2}, {}, {"y": np.zeros((1, 4))}, {"y": meter}, [])
     settle(trial, wanted, {}, {"y": Distance(difference, 50.0, 5.0)}, [])
     return trial.evidence
 

@@ -132,7 +132,7 @@ def waverer_of(wanted: float, got: float, again: float | None) -> tuple[Trial, R
 def test_one_of_both_must_be_unsure(again: float | None, wavers: bool) -> None:
     """The original picks the last of 1, 2, 3, 4 whatever is moved; the repaired one may pick another one."""
     trial, found = waverer_of(3, 2, again)
-    wanted = Wanted({"N": 2}, {}, {}, found.reference.meters, [])
+    wanted = Wanted({"N": 2}, {}, found.reference.answers[0], found.reference.meters, [])
     apart = {"y": Distance(1.0, 2.0, 2.0)}
 
     assert found.wavers("y") == wavers

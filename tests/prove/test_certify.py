@@ -192,6 +192,21 @@ def test_integers_are_equal_or_not() -> None:
     assert (wrong.status, wrong.outputs[0].difference) == ("differs", 1.0)
 
 
+@pytest.mark.parametrize("taken", [0, -1])
+def test_an_output_without_a_batch_is_put_beside_the_answer_to_each_sample(taken: int) -> None:
+    body = """(float[{n}, 6] x) => (float[{n}, 6] y, float[6] z) <int64 i = {{{taken}}}> {{
+        y = Neg(x)
+        z = Gather(x, i)
+    }}"""
+    found = batch(
+        built(body.format(n=1, taken=0)), built(body.format(n="N", taken=taken)), outputs={"y": Carried(0), "z": None}
+    )
+
+    assert found.status == "differs"
+    assert found.reason.startswith("output 'z' differs by ")
+    assert "at N = 2, where" in found.reason
+
+
 def test_texts_that_are_others() -> None:
     body = '(string[{n}, 2] x) => (string[{n}, 2] y) <string k = {{"{k}"}}> {{ y = StringConcat(x, k) }}'
     one, right, wrong = (built(body.format(n=n, k=k)) for n, k in ((1, "a"), ("N", "a"), ("N", "b")))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
+import pytest
 
+from onereshape.prove.evidence import Noise
+from onereshape.prove.runs import same_values
+from onereshape.prove.runs.trial import Trial
 from tests.models import external, model
 from tests.prove.certifying import built, other
 
@@ -196,3 +201,25 @@ def test_a_witness_that_has_nothing_to_say() -> None:
 
     assert found.status == "untested"
     assert found.reason == "no output of the witness (S = 2) depends on what is fed, and so it shows nothing"
+
+
+def test_what_the_original_differs_from_itself_by_is_granted_beside_a_witness_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A percent behind a gate of the witness alone: too much, unless the original differs as much from itself."""
+    body = """(float[1, {s}] x) => (float[1, {s}] y) <float limit = {{1000}}, float more = {{{more}}}> {{
+        c = Greater(x, limit)
+        m = Mul(x, more)
+        y = Where(c, m, x)
+    }}"""
+    four, nine, free = (built(body.format(s=s, more=more)) for s, more in ((4, "1.0"), (9, "1.01"), ("S", "1.0")))
+    assert other(four, free, witnesses=(nine,)).status == "differs"
+
+    settle = same_values.settle
+
+    def noisy(trial: Trial, *others: Any) -> None:
+        trial.evidence.append(Noise("y", 100.0))
+        settle(trial, *others)
+
+    monkeypatch.setattr(same_values, "settle", noisy)
+    assert other(four, free, witnesses=(nine,)).status == "certified"

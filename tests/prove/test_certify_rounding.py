@@ -108,3 +108,20 @@ def test_no_message_shows_a_class_of_ours() -> None:
         assert "(axis=" not in reason
         assert "Carried" not in reason
         assert "finds no batch there: axis" in reason
+
+
+def test_what_was_off_by_a_little_may_not_be_off_by_more() -> None:
+    """A percent at two samples may be rounding; what is three times as large at five samples is not."""
+    body = """(float[{n}, 4] x) => (float[{n}, 4] y)
+        <int64 two = {{2}}, int64 four = {{4}}, float one = {{1}}, float more = {{1.01}}, float most = {{3}},
+        int64[1] first = {{0}}> {{
+        d = Shape(x) n = Gather(d, first)
+        c = Equal(n, two) f = Where(c, more, one)
+        e = Greater(n, four) g = Where(e, most, f)
+        y = Mul(x, g)
+    }}"""
+    found = batch(built(body.format(n=1)), built(body.format(n="N")))
+
+    assert found.status == "differs"
+    assert " at N = 5, " in found.reason
+    assert ("may be rounding", "output 'y' differs by 0.032 at N = 2, where its scale is 3.2") in found.account

@@ -11,7 +11,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.prove.evidence import Noise
-from onereshape.prove.runs import same_values
+from onereshape.prove.runs import same_values, wanted
 from onereshape.prove.runs.trial import Trial
 from tests.models import external, model
 from tests.prove.certifying import built, other
@@ -215,7 +215,7 @@ def test_what_the_original_differs_from_itself_by_is_granted_beside_a_witness_to
     four, nine, free = (built(body.format(s=s, more=more)) for s, more in ((4, "1.0"), (9, "1.01"), ("S", "1.0")))
     assert other(four, free, witnesses=(nine,)).status == "differs"
 
-    settle = same_values.settle
+    settle = wanted.settle
 
     def noisy(trial: Trial, *others: Any) -> None:
         trial.evidence.append(Noise("y", 100.0))

@@ -11,7 +11,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.prove.evidence import Noise
-from onereshape.prove.runs import same_values, wanted
+from onereshape.prove.runs import truth, wanted
 from onereshape.prove.runs.trial import Trial
 from tests.models import external, model
 from tests.prove.certifying import built, other
@@ -221,5 +221,5 @@ def test_what_the_original_differs_from_itself_by_is_granted_beside_a_witness_to
         trial.evidence.append(Noise("y", 100.0))
         settle(trial, *others)
 
-    monkeypatch.setattr(same_values, "settle", noisy)
+    monkeypatch.setattr(truth, "settle", noisy)
     assert other(four, free, witnesses=(nine,)).status == "certified"

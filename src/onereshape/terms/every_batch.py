@@ -43,12 +43,8 @@ class Trace:
 
 def printed(hashing: Hashing, tensor: Tensor) -> Print:
     """A tensor's dims, and its content in one word."""
-    return Print(tensor.shape, int(whole(hashing, tensor.linear(hashing))))
-
-
-def whole(hashing: Hashing, words: Words) -> Words:
-    """The content of all words in one; that of a transposed array is not copied."""
-    return hashing.fold(words, range(words.ndim)) if words.ndim else hashing.fold(words.reshape(1), (0,))
+    words = tensor.linear(hashing).reshape(1, -1)
+    return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
 
 
 class Parted(Exception):  # noqa: N818 - an end: what comes after it says nothing
@@ -101,7 +97,7 @@ class Beside:
             if tensor.integers.by_place:
                 return None
             lean = np.asarray(tensor.integers.slope * (self.samples - 1), np.int64).astype(np.uint64)
-            word = whole(self.hashing, words - lean * self.hashing.unit if np.any(lean) else words)
+            word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
             return 1 if np.all(word == wanted) else None
         fitting = (
             each
@@ -112,19 +108,13 @@ class Beside:
 
     def _split(self, words: Words, tensor: Tensor, axis: int, outer: int) -> Words:
         """A word for each sample, if the dim is outer * N * inner."""
-        parts = _split(words, axis, outer, self.samples)
+        parts = samples_apart(words, axis, outer, self.samples)
         if tensor.depends:
-            slope, place = (_split(part, axis, outer, self.samples) for part in (tensor.slopes(), tensor.places()))
-            labels = np.arange(self.samples).reshape(-1, *[1] * (parts.ndim - axis - 2))
-            lean = slope * (self.samples - 1) + place * labels
+            leaning = tensor.slopes(), tensor.places()
+            slope, place = (samples_apart(part, axis, outer, self.samples) for part in leaning)
+            lean = slope * (self.samples - 1) + place * np.arange(self.samples)[:, None]
             parts = parts - lean.astype(np.uint64) * self.hashing.unit
-        return self.hashing.fold(parts, [each for each in range(parts.ndim) if each != axis + 1])
-
-
-def _split(array: Array, axis: int, outer: int, samples: int) -> Array:
-    """An array whose dim of outer * N * inner is three; nothing is copied: `[2, 6] -> [2, 1, 3, 2]`."""
-    dims = array.shape
-    return array.reshape(*dims[:axis], outer, samples, dims[axis] // (outer * samples), *dims[axis + 1 :])
+        return self.hashing.fold(parts, (0, 2))
 
 
 def samples_apart(array: Array, axis: int, outer: int, samples: int) -> Array:

@@ -28,8 +28,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MASK: Final = (1 << 64) - 1
 _FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-_FURTHER: Final = 1 << 20
-"""Multipliers that are made ahead of those who need them, at most."""
 _SHIFT, _HALF = np.uint64(33), np.uint64(32)
 _wrapping = np.errstate(over="ignore")
 """Arrays wrap in silence; NumPy minds it of single words."""
@@ -81,10 +79,8 @@ class Hashing:
     def multipliers(self, count: int) -> Words:
         """An odd word for each of `count` places; more places begin with the words of fewer."""
         if len(self._multipliers) < count:
-            already = len(self._multipliers)
-            found = self.leaves(self.key("place"), max(count, already + min(already, _FURTHER), 1024))
-            found |= np.uint64(1)
-            self._multipliers = found
+            places = np.arange(max(count, 2 * len(self._multipliers), 1024), dtype=np.uint64)
+            self._multipliers = self._finished(places * self.unit + np.uint64(self.key("place"))) | np.uint64(1)
         return self._multipliers[:count]
 
     @_wrapping

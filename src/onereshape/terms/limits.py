@@ -35,20 +35,15 @@ class Limits:
     deadline: float = inf
     """When all runs end at the latest, on the monotonic clock."""
     until: float = field(init=False)
-    """On the clock of the processor,"""
-    earliest: float = field(init=False)
-    """and on the monotonic one, which is never behind it, and soon asked."""
 
     def __post_init__(self) -> None:
         self.until = time.thread_time() + self.seconds
-        self.earliest = time.monotonic() + self.seconds
 
     def check(self, here: str, live: int) -> None:
         """Stops the run at a node, if more elements are live or more time is gone than allowed."""
         if live > self.elements:
             raise NotProven(f"{here}: {live} elements at one time are more than a term run may hold")
-        now = time.monotonic()
-        if now > self.deadline or (now > self.earliest and time.thread_time() > self.until):
+        if time.thread_time() > self.until or time.monotonic() > self.deadline:
             raise NotProven(f"{here}: the term run has taken {self.seconds:.0f} s")
 
     def fitting(self, *models: ir.Model) -> Limits:
@@ -57,7 +52,7 @@ class Limits:
         elements = sum(_elements(model) for model in models)
         seconds = _SOON + nodes * _SECONDS_OF_A_NODE + elements * _SECONDS_OF_AN_ELEMENT
         found = Limits(min(self.seconds, seconds), min(self.elements, _SOME + elements * _EACH), self.deadline)
-        found.until, found.earliest = min(found.until, self.until), min(found.earliest, self.earliest)
+        found.until = min(found.until, self.until)
         return found
 
 

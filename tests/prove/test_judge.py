@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,9 @@ SILENT = [*asked("batch"), *compared(0, N=2)]
 NOWHERE = asked("batch")
 """Nothing was run."""
 
+REASONS: dict[str, str] = json.loads((Path(__file__).parent / "reasons.json").read_text())
+"""The sentence of each case."""
+
 CASES: dict[str, tuple[list[Evidence], Status]] = {
     "answers that agree": (BATCH, "certified"),
     "and the same terms": ([*BATCH, terms("proven")], "proven"),
@@ -105,6 +110,13 @@ CASES: dict[str, tuple[list[Evidence], Status]] = {
     "a little difference of terms at that size": ([*BATCH, ROUNDING, terms("proven", always=False, N=2)], "proven"),
     "a little difference of terms at another size": ([*BATCH, ROUNDING, terms("proven", always=False, N=3)], "differs"),
     "a little difference of unknown terms": ([*BATCH, ROUNDING, terms("not proven")], "differs"),
+    "two little differences, one of them where no terms were": (
+        [
+            *(*BATCH, ROUNDING, replace(ROUNDING, fields={**ROUNDING.fields, "at": {"N": 4}})),
+            terms("proven", always=False, N=2),
+        ],
+        "differs",
+    ),
     "a refusal": ([*BATCH, FAILED], "failed"),
     "a refusal of the same terms": ([*BATCH, FAILED, terms("proven")], "failed"),
     "time": ([*BATCH, LATE], "out-of-time"),
@@ -197,7 +209,7 @@ def test_the_table_of_what_follows(name: str) -> None:
     found = judged(evidence)
 
     assert found.status == judge(evidence) == status
-    assert found.reason
+    assert found.reason == REASONS[name]
     assert found.summary
     assert (found.counterexample is not None) == (status == "differs")
 
